@@ -1,0 +1,26 @@
+// Inputs by content, outputs by name.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "formats/etl/etl_sink.h"
+#include "formats/etwp/etwp_sink.h"
+#include "pipeline/platform.h"
+#include "pipeline/sink.h"
+#include "pipeline/source.h"
+
+namespace etwpipe {
+
+struct OpenOptions {
+  std::string spool_dir;
+  bool show_carriers = false;          ///< offer our own carrier events as events (`--carriers`)
+  Diagnostics* diagnostics = nullptr;  ///< told of damage found while opening; may be null
+};
+
+/// Opens an .etl or .etwp, recognised by its first bytes. "-" is standard input. Anything else is an error that says
+/// what the file looks like.
+Result<std::unique_ptr<Source>> OpenSource(const std::string& path, const OpenOptions& options);
+
+}  // namespace etwpipe

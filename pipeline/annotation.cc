@@ -1,0 +1,36 @@
+#include "pipeline/annotation.h"
+
+#include <bit>
+
+namespace etwpipe {
+
+void AnnotationColumn::Reset(size_t rows) {
+  bits_.assign(rows, 0);
+  present_.assign(rows, 0);
+  strings_.clear();
+  string_index_.clear();
+  list_values_.clear();
+}
+
+void AnnotationColumn::SetF64(size_t row, double value) { Set(row, std::bit_cast<uint64_t>(value)); }
+
+double AnnotationColumn::f64(size_t row) const { return std::bit_cast<double>(bits_[row]); }
+
+void AnnotationColumn::SetString(size_t row, std::string_view value) {
+  const auto [found, added] = string_index_.try_emplace(std::string(value), strings_.size());
+  if (added) strings_.emplace_back(value);
+  Set(row, found->second);
+}
+
+void AnnotationColumn::SetList(size_t row, const std::vector<uint64_t>& values) {
+  Set(row, list_values_.size());
+  list_values_.push_back(values.size());
+  list_values_.insert(list_values_.end(), values.begin(), values.end());
+}
+
+std::vector<uint64_t> AnnotationColumn::list(size_t row) const {
+  const auto begin = list_values_.begin() + static_cast<ptrdiff_t>(bits_[row]);
+  return {begin + 1, begin + 1 + static_cast<ptrdiff_t>(*begin)};
+}
+
+}  // namespace etwpipe

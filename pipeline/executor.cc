@@ -1,0 +1,329 @@
+// One pass is a chain of steps over batches: Next, Fill, the stages, and the four steps of the sink. With several
+// threads the chain is a oneTBB pipeline: steps that need order take batches in sequence, the others run on any thread.
+// With one thread the same steps run in a loop; outputs are equal because nothing depends on who ran a step.
+#include "pipeline/executor.h"
+
+#include <fmt/format.h>
+#include <tbb/global_control.h>
+#include <tbb/parallel_pipeline.h>
+#include <tbb/task_arena.h>
+
+#include <exception>
+#include <functional>
+#include <mutex>
+
+#include "pipeline/handover.h"
+
+namespace etwpipe {
+namespace {
+
+constexpr size_t kTokensPerThread = 4;
+
+// A batch on its way, and what the sink made of it.
+struct Token {
+  EventBatch batch;
+  Status status;
+  std::unique_ptr<SinkChunk> chunk;
+  std::vector<std::unique_ptr<SinkBlock>> blocks;
+  std::vector<uint64_t> entered;  // rows selected before each stage, then after the last
+  uint64_t bytes_done = 0;        // of the input, when the batch was made
+
+  void Clear() {
+    batch.Clear();
+    status = Status();
+    chunk.reset();
+    blocks.clear();
+    entered.clear();
+  }
+};
+
+// One step of a pass. An ordered step sees tokens in sequence, one at a time.
+struct Step {
+  bool ordered;
+  std::function<Status(Token&)> run;
+};
+
+// Tokens that wait for their next batch, with their memory.
+class TokenPool {
+ public:
+  std::unique_ptr<Token> Take() {
+    const std::lock_guard lock(mutex_);
+    if (free_.empty()) return std::make_unique<Token>();
+    auto token = std::move(free_.back());
+    free_.pop_back();
+    return token;
+  }
+  void Give(std::unique_ptr<Token> token) {
+    token->Clear();
+    const std::lock_guard lock(mutex_);
+    free_.push_back(std::move(token));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Token>> free_;
+};
+
+class PassRunner {
+ public:
+  PassRunner(const ExecuteArgs& args, SourcePass& pass, std::vector<Step> steps)
+      : args_(args), pass_(pass), steps_(std::move(steps)) {}
+
+  // Runs the pass to its end. The error of the lowest sequence wins: later batches are drained without work.
+  Status Run() {
+    if (args_.threads <= 1) return RunInCaller();
+    const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, static_cast<size_t>(args_.threads));
+    tbb::task_arena arena(args_.threads);
+    HandOver(this);
+    arena.execute([this] { RunInPipeline(); });
+    TakeOver(&stop_);
+    return first_error_;
+  }
+
+ private:
+  using TokenPtr = Token*;
+
+  Status RunInCaller() {
+    Token token;
+    while (Pull(token)) {
+      for (const Step& step : steps_) RunStep(step, token);
+      Retire(token);
+      if (!first_error_.ok()) break;
+      token.Clear();
+    }
+    return first_error_;
+  }
+
+  void RunInPipeline() {
+    auto source = tbb::make_filter<void, TokenPtr>(tbb::filter_mode::serial_in_order, [this](tbb::flow_control& flow) {
+      auto token = pool_.Take();
+      Enter(token.get(), &sequence_);
+      const bool more = !stop_.load(std::memory_order_relaxed) && Pull(*token);
+      Leave(token.get(), &sequence_);
+      if (more) return token.release();
+      flow.stop();
+      return TokenPtr{nullptr};
+    });
+    tbb::filter<void, TokenPtr> chain = source;
+    for (size_t begin = 0; begin < steps_.size();) {
+      // Steps of one kind in a row are one filter: fewer hand-overs.
+      size_t end = begin + 1;
+      while (end < steps_.size() && steps_[end].ordered == steps_[begin].ordered) ++end;
+      const auto mode = steps_[begin].ordered ? tbb::filter_mode::serial_in_order : tbb::filter_mode::parallel;
+      chain = chain & tbb::make_filter<TokenPtr, TokenPtr>(mode, [this, begin, end](TokenPtr token) {
+                const void* state = steps_[begin].ordered ? static_cast<const void*>(&steps_[begin]) : token;
+                Enter(token, state);
+                for (size_t i = begin; i < end; ++i) RunStep(steps_[i], *token);
+                Leave(token, state);
+                return token;
+              });
+      begin = end;
+    }
+    const auto whole = chain & tbb::make_filter<TokenPtr, void>(tbb::filter_mode::serial_in_order, [this](TokenPtr t) {
+                         std::unique_ptr<Token> token(t);
+                         Enter(t, &first_error_);
+                         Retire(*token);
+                         if (!first_error_.ok()) stop_.store(true, std::memory_order_relaxed);
+                         Leave(t, &first_error_);
+                         pool_.Give(std::move(token));
+                       });
+    tbb::parallel_pipeline(static_cast<size_t>(args_.threads) * kTokensPerThread, whole);
+  }
+
+  // Around the work of a filter, for ThreadSanitizer only: what set up the run, what had `token` before, and what had
+  // `state` before (the token again where the filter is not ordered) has happened.
+  void Enter(const void* token, const void* state) const {
+    TakeOver(this);
+    TakeOver(token);
+    TakeOver(state);
+  }
+  void Leave(const void* token, const void* state) const {
+    HandOver(token);
+    HandOver(state);
+    HandOver(&stop_);
+  }
+
+  // The next batch; false at the end. An error or a cancellation travels in the token, so that it has a sequence.
+  bool Pull(Token& token) {
+    if (ended_) return false;
+    if (args_.cancel != nullptr && args_.cancel->cancelled()) {
+      token.status = Status::Cancelled();
+      ended_ = true;
+      return true;
+    }
+    const auto more = Guarded([&]() -> Result<bool> { return pass_.Next(token.batch); });
+    if (!more.ok()) {
+      token.status = more.status();
+      ended_ = true;
+      return true;
+    }
+    if (!*more) return false;
+    token.batch.sequence = sequence_++;
+    token.bytes_done = pass_.bytes_done();
+    return true;
+  }
+
+  void RunStep(const Step& step, Token& token) {
+    if (!token.status.ok() || stop_.load(std::memory_order_relaxed)) return;
+    token.status = Guarded([&] { return step.run(token); });
+  }
+
+  // In sequence, after every step.
+  void Retire(Token& token) {
+    if (!first_error_.ok()) return;
+    if (!token.status.ok()) {
+      first_error_ = token.status;
+      return;
+    }
+    events_done_ += token.batch.rows.size();
+    if (args_.progress == nullptr) return;
+    args_.progress->OnProgress({token.bytes_done, args_.source.context().info.file_size, events_done_});
+  }
+
+  // Libraries below may throw (memory, protobuf); nothing passes our interfaces.
+  template <typename Call>
+  static auto Guarded(Call call) -> decltype(call()) {
+    try {
+      return call();
+    } catch (const std::bad_alloc&) {
+      return Status::Internal("out of memory");
+    } catch (const std::exception& error) {
+      return Status::Internal(error.what());
+    }
+  }
+
+  const ExecuteArgs& args_;
+  SourcePass& pass_;
+  std::vector<Step> steps_;
+  TokenPool pool_;
+  std::atomic<bool> stop_{false};
+  bool ended_ = false;
+  uint64_t sequence_ = 0;
+  uint64_t events_done_ = 0;
+  Status first_error_;
+};
+
+class Run {
+ public:
+  explicit Run(const ExecuteArgs& args) : args_(args) {}
+
+  Result<RunSummary> Execute() {
+    const TraceContext& trace = args_.source.context();
+    for (auto& planned : args_.plan.stages) {
+      ETWPIPE_RETURN_IF_ERROR(planned.stage->Bind({trace}).WithContext(planned.label));
+      states_.push_back(planned.stage->NewState());
+      summary_.stages.push_back({planned.label, 0, 0});
+    }
+    for (int pass = 0; pass < args_.plan.analysis_passes; ++pass) ETWPIPE_RETURN_IF_ERROR(Analyze(pass));
+    ETWPIPE_RETURN_IF_ERROR(Transform());
+    return std::move(summary_);
+  }
+
+ private:
+  // Analysis passes read the unfiltered input: stages see every batch as the source made it. Only the first pass over
+  // the input counts diagnostics.
+  Status Analyze(int pass_number) {
+    auto pass = StartPass(args_.plan.order);
+    if (!pass.ok()) return pass.status();
+    std::vector<Step> steps = {FillStep(**pass)};
+    for (size_t i = 0; i < args_.plan.stages.size(); ++i) {
+      const Stage& stage = *args_.plan.stages[i].stage;
+      if (stage.info().analysis_passes <= pass_number) continue;
+      steps.push_back({true, [this, i, &stage, pass_number](Token& token) {
+                         return stage.Analyze(ArgsFor(i, token), pass_number).WithContext(args_.plan.stages[i].label);
+                       }});
+    }
+    return PassRunner(args_, **pass, std::move(steps)).Run();
+  }
+
+  Status Transform() {
+    const Order order = std::max(args_.plan.order, args_.sink.info().order);
+    auto pass = StartPass(order);
+    if (!pass.ok()) return pass.status();
+    const Plan& plan = args_.plan;
+    ETWPIPE_RETURN_IF_ERROR(
+        args_.sink.Begin({args_.source.context(), plan.drops, plan.rewrites, plan.annotations, args_.diagnostics}));
+    std::vector<Step> steps = {FillStep(**pass)};
+    for (size_t i = 0; i < plan.stages.size(); ++i) {
+      const Stage& stage = *plan.stages[i].stage;
+      steps.push_back({stage.info().ordered, [this, i, &stage](Token& token) {
+                         token.entered.push_back(token.batch.selection.size());
+                         return stage.Process(ArgsFor(i, token)).WithContext(args_.plan.stages[i].label);
+                       }});
+    }
+    steps.push_back({false, [this](Token& token) {
+                       token.entered.push_back(token.batch.selection.size());
+                       auto chunk = args_.sink.Prepare(token.batch);
+                       if (!chunk.ok()) return chunk.status();
+                       token.chunk = std::move(*chunk);
+                       return Status();
+                     }});
+    steps.push_back({true, [this](Token& token) {
+                       Count(token);
+                       return args_.sink.Cut(std::move(token.chunk), token.blocks);
+                     }});
+    steps.push_back({false, [this](Token& token) { return EncodeAll(token.blocks); }});
+    steps.push_back({true, [this](Token& token) { return WriteAll(token.blocks); }});
+    ETWPIPE_RETURN_IF_ERROR(PassRunner(args_, **pass, std::move(steps)).Run());
+
+    std::vector<std::unique_ptr<SinkBlock>> blocks;
+    ETWPIPE_RETURN_IF_ERROR(args_.sink.CutEnd(blocks));
+    ETWPIPE_RETURN_IF_ERROR(EncodeAll(blocks));
+    ETWPIPE_RETURN_IF_ERROR(WriteAll(blocks));
+    if (args_.cancel != nullptr && args_.cancel->cancelled()) return Status::Cancelled();
+    return args_.sink.Finish();
+  }
+
+  Result<std::unique_ptr<SourcePass>> StartPass(Order order) {
+    Diagnostics* diagnostics = counted_ ? nullptr : args_.diagnostics;
+    counted_ = true;
+    return args_.source.StartPass({order, args_.threads, diagnostics});
+  }
+
+  static Step FillStep(const SourcePass& pass) {
+    return {false, [&pass](Token& token) { return pass.Fill(token.batch); }};
+  }
+
+  Stage::ProcessArgs ArgsFor(size_t stage, Token& token) {
+    return {token.batch, args_.source.context(), states_[stage].get(), args_.diagnostics};
+  }
+
+  void Count(const Token& token) {
+    summary_.events_in += token.batch.rows.size();
+    for (size_t i = 0; i < summary_.stages.size(); ++i) {
+      summary_.stages[i].events_in += token.entered[i];
+      if (token.entered[i + 1] < token.entered[i]) {
+        summary_.stages[i].events_dropped += token.entered[i] - token.entered[i + 1];
+      }
+    }
+    summary_.events_out += token.entered.back();
+  }
+
+  Status EncodeAll(std::vector<std::unique_ptr<SinkBlock>>& blocks) const {
+    for (auto& block : blocks) ETWPIPE_RETURN_IF_ERROR(args_.sink.Encode(*block));
+    return {};
+  }
+
+  Status WriteAll(std::vector<std::unique_ptr<SinkBlock>>& blocks) const {
+    for (auto& block : blocks) ETWPIPE_RETURN_IF_ERROR(args_.sink.Write(*block));
+    blocks.clear();
+    return {};
+  }
+
+  const ExecuteArgs& args_;
+  std::vector<std::unique_ptr<StageState>> states_;
+  RunSummary summary_;
+  bool counted_ = false;
+};
+
+}  // namespace
+
+Result<RunSummary> Execute(const ExecuteArgs& args) { return Run(args).Execute(); }
+
+Result<RunSummary> Execute(Source& source, Sink& sink, int threads, Diagnostics* diagnostics,
+                           const CancelToken* cancel) {
+  Plan plan;
+  return Execute({source, plan, sink, threads, diagnostics, nullptr, cancel});
+}
+
+}  // namespace etwpipe

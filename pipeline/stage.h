@@ -1,0 +1,83 @@
+// A step of the pipeline: filters, annotates or rewrites the events of a batch.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pipeline/annotation.h"
+#include "pipeline/batch.h"
+#include "pipeline/diagnostics.h"
+#include "pipeline/source.h"
+#include "pipeline/status.h"
+#include "pipeline/trace_context.h"
+
+namespace google::protobuf {
+class Message;
+class Descriptor;
+}  // namespace google::protobuf
+
+namespace etwpipe {
+
+/// What a stage needs of an event beyond its header row.
+enum class StageNeeds : uint8_t { kHeader, kPayload };
+
+/// What a stage declares; the planner asks, stages do not negotiate.
+struct StageInfo {
+  std::string name;     ///< dotted, kind first: filter.where
+  std::string summary;  ///< one line
+  std::string example;  ///< one --stage argument that works
+  /// Descriptor of its options message; its fields are the options of the command line.
+  const google::protobuf::Descriptor* options = nullptr;
+  std::string main_option;  ///< the field that one unnamed value sets; empty if none
+  StageNeeds needs = StageNeeds::kHeader;
+  std::vector<std::string> needs_annotations;
+  std::vector<AnnotationInfo> produces;
+  Order order = Order::kPerCpu;  ///< order in which it must see events; an ordered stage runs one batch at a time
+  bool ordered = false;          ///< keeps state from batch to batch
+  bool drops = false;
+  bool rewrites = false;
+  bool injects = false;
+  int analysis_passes = 0;  ///< passes over the unfiltered input before the transform pass
+};
+
+/// What a stage learns while running. Made by the stage, owned by the executor.
+class StageState {
+ public:
+  virtual ~StageState() = default;
+};
+
+/// Immutable while running: everything that changes lives in its StageState.
+class Stage {
+ public:
+  Stage() = default;
+  Stage(const Stage&) = delete;
+  Stage& operator=(const Stage&) = delete;
+  virtual ~Stage() = default;
+
+  virtual const StageInfo& info() const = 0;
+
+  struct BindArgs {
+    const TraceContext& trace;
+  };
+  /// Called once when the input is known, before any event: resolves names and times. An error ends the run.
+  virtual Status Bind(const BindArgs&) { return {}; }
+
+  /// State for one run; null if the stage keeps none.
+  virtual std::unique_ptr<StageState> NewState() const { return nullptr; }
+
+  struct ProcessArgs {
+    EventBatch& batch;  ///< only rows in its selection concern the stage
+    const TraceContext& trace;
+    StageState* state;         ///< null if NewState() made none
+    Diagnostics* diagnostics;  ///< may be null
+  };
+  /// Sees a batch of an analysis pass (0-based `pass`): everything, unfiltered. Must not change it.
+  virtual Status Analyze(const ProcessArgs&, int /*pass*/) const { return {}; }
+  /// Transforms a batch. Batches come in sequence if info().ordered, else from several threads at once.
+  virtual Status Process(const ProcessArgs& args) const = 0;
+};
+
+}  // namespace etwpipe
