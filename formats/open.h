@@ -5,16 +5,13 @@
 #include <string>
 #include <string_view>
 
-#include "formats/etl/etl_sink.h"
-#include "formats/etwp/etwp_sink.h"
-#include "pipeline/platform.h"
-#include "pipeline/sink.h"
 #include "pipeline/source.h"
 
 namespace etwpipe {
 
 struct OpenOptions {
   std::string spool_dir;
+  bool several_passes = false;         ///< an .etwp on standard input is then spooled instead of streamed
   bool show_carriers = false;          ///< offer our own carrier events as events (`--carriers`)
   Diagnostics* diagnostics = nullptr;  ///< told of damage found while opening; may be null
 };

@@ -14,7 +14,8 @@ namespace etwpipe {
 
 /// One step of a plan.
 struct PlannedStage {
-  std::string label;
+  std::string label;    ///< no two stages of a plan have the same
+  std::string options;  ///< its options message in text format, on one line
   std::unique_ptr<Stage> stage;
 };
 

@@ -83,25 +83,30 @@ extern "C" void OnSignal(int signal) {
 
 }  // namespace
 
-Result<std::shared_ptr<InputFile>> InputFile::Open(const std::string& path, const std::string& spool_dir) {
+Result<std::shared_ptr<InputFile>> InputFile::Open(const std::string& path, const std::string& spool_dir,
+                                                   std::span<const std::byte> start) {
   if (path == "-") {
     const auto spool = OpenSpool(spool_dir);
     if (!spool.ok()) return spool.status();
     std::shared_ptr<InputFile> file(new InputFile("standard input", *spool, 0, false));
+    const auto keep = [&](std::span<const std::byte> bytes) -> Status {
+      for (size_t done = 0; done < bytes.size();) {
+        const ssize_t step = ::write(*spool, bytes.data() + done, bytes.size() - done);
+        if (step < 0 && errno == EINTR) continue;
+        if (step < 0) return OutputError("spool file in " + SpoolFolder(spool_dir), errno);
+        done += static_cast<size_t>(step);
+      }
+      file->size_ += bytes.size();
+      return {};
+    };
+    ETWPIPE_RETURN_IF_ERROR(keep(start));
     std::vector<std::byte> chunk(kCopyBytes);
     while (true) {
       const ssize_t count = ::read(0, chunk.data(), chunk.size());
       if (count < 0 && errno == EINTR) continue;
       if (count < 0) return Status::Input(fmt::format("standard input: cannot read: {}", ErrorText(errno)));
       if (count == 0) return file;
-      size_t written = 0;
-      while (written < static_cast<size_t>(count)) {
-        const ssize_t step = ::write(*spool, chunk.data() + written, static_cast<size_t>(count) - written);
-        if (step < 0 && errno == EINTR) continue;
-        if (step < 0) return OutputError("spool file in " + SpoolFolder(spool_dir), errno);
-        written += static_cast<size_t>(step);
-      }
-      file->size_ += static_cast<uint64_t>(count);
+      ETWPIPE_RETURN_IF_ERROR(keep(std::span(chunk).first(static_cast<size_t>(count))));
     }
   }
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);

@@ -86,7 +86,16 @@ PayloadWriter& PayloadWriter::AddBytes(std::span<const std::byte> bytes) {
   return *this;
 }
 
-PayloadWriter& PayloadWriter::AddUnicode(std::string_view text) { return AddUnicode(Utf8ToUtf16(text)); }
+PayloadWriter& PayloadWriter::AddUnicode(std::string_view text) {
+  // Nearly all text is ASCII, which needs no conversion.
+  if (!std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; })) {
+    return AddUnicode(Utf8ToUtf16(text));
+  }
+  std::byte* place = Grow(2 * (text.size() + 1));
+  for (size_t i = 0; i < text.size(); ++i) StoreAt(place, 2 * i, static_cast<uint16_t>(text[i]));
+  StoreAt(place, 2 * text.size(), uint16_t{0});
+  return *this;
+}
 
 PayloadWriter& PayloadWriter::AddUnicode(std::u16string_view text) {
   std::byte* place = Grow(2 * (text.size() + 1));

@@ -722,6 +722,8 @@ def damaged_buffer():
         case.damage.append(lambda data, at=start + field, layout=layout, value=value:
                            w.overwrite(data, at, layout, value))
         case.lose(case.buffers[ordinal], 0, "bad_buffer", start, 0, case.size)
+    # With a sane SavedOffset the buffer would still have an end (etl-format.md 1.2).
+    case.damage.append(lambda data: w.overwrite(data, 8 * case.size + 4, "I", 40))
     zeroed = 10 * case.size
     case.damage.append(lambda data: w.zero(data, zeroed, 1000))
     case.lose(case.buffers[10], 0, "bad_buffer", zeroed, 0, case.size)

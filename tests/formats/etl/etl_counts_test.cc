@@ -1,29 +1,19 @@
 // Real recordings: counts per kind and header fields, on which independent parsers agree (expected/counts.json).
 #include <gtest/gtest.h>
-#include <rapidjson/document.h>
 
-#include <fstream>
 #include <map>
 #include <sstream>
 
 #include "formats/etl/etl_source.h"
 #include "pipeline/header_name.h"
 #include "tests/support/collect.h"
+#include "tests/support/json.h"
 #include "tests/support/test_data.h"
 
 namespace etwpipe {
 namespace {
 
 using test::CollectSink;
-
-rapidjson::Document ReadJson(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  rapidjson::Document document;
-  document.Parse(text.str().c_str());
-  return document;
-}
 
 struct Counted {
   uint64_t count = 0;
@@ -60,7 +50,7 @@ class EtlCounts : public testing::TestWithParam<const char*> {};
 TEST_P(EtlCounts, EqualTheIndependentParsers) {
   const auto expected_path = test::TestDataDir() / "expected/counts.json";
   if (const auto missing = test::MissingData(expected_path); !missing.empty()) GTEST_SKIP() << missing;
-  const auto document = ReadJson(expected_path);
+  const auto document = test::ReadJson(expected_path);
   ASSERT_TRUE(document.IsObject());
   ASSERT_TRUE(document.HasMember(GetParam()));
   const auto& expected = document[GetParam()];

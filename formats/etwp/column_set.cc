@@ -1,0 +1,289 @@
+#include "formats/etwp/column_set.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "formats/etwp/frame.h"
+
+namespace etwpipe::etwp {
+namespace {
+
+// Columns shorter than this share a zstd block with their neighbours (archive-experiments.md section 5).
+constexpr size_t kMinCompressedPart = 4096;
+constexpr size_t kMaxVarint = 10;
+
+size_t VarintSize(uint64_t value) { return (static_cast<size_t>(std::bit_width(value | 1)) + 6) / 7; }
+
+std::byte* PutVarint(std::byte* to, uint64_t value) {
+  while (value >= 0x80) {
+    *to++ = static_cast<std::byte>(value | 0x80);
+    value >>= 7;
+  }
+  *to++ = static_cast<std::byte>(value);
+  return to;
+}
+
+// Reads one varint; null when it is cut off or longer than 64 bits.
+const std::byte* GetVarint(const std::byte* from, const std::byte* end, uint64_t& value) {
+  if (from == end) return nullptr;
+  uint64_t byte = std::to_integer<uint64_t>(*from++);
+  if (byte < 0x80) [[likely]] {
+    value = byte;
+    return from;
+  }
+  uint64_t result = byte & 0x7F;
+  for (int shift = 7; shift < 64; shift += 7) {
+    if (from == end) return nullptr;
+    byte = std::to_integer<uint64_t>(*from++);
+    if (shift == 63 && byte > 1) return nullptr;
+    result |= (byte & 0x7F) << shift;
+    if (byte < 0x80) {
+      value = result;
+      return from;
+    }
+  }
+  return nullptr;
+}
+
+constexpr uint64_t KeyOf(uint32_t id, uint32_t of) { return uint64_t{id} << 32 | of; }
+
+bool IsKnown(uint32_t encoding) {
+  return encoding >= v1::ENCODING_BYTES && encoding <= v1::ENCODING_DELTA_VARINT;
+}
+
+}  // namespace
+
+Status Compressor::Compress(std::span<const std::byte> content, std::span<const size_t> cuts, int level,
+                            std::string& out) {
+  ZSTD_CCtx* context = context_.get();
+  if (context == nullptr) return Status::Internal("zstd: no memory");
+  ZSTD_CCtx_reset(context, ZSTD_reset_session_and_parameters);
+  ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, level);
+  ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 0);
+  ZSTD_CCtx_setPledgedSrcSize(context, content.size());
+  out.resize(ZSTD_compressBound(content.size()) + 16 * (cuts.size() + 1));
+  ZSTD_outBuffer output{out.data(), out.size(), 0};
+  ZSTD_inBuffer input{content.data(), 0, 0};
+  for (size_t part = 0; part <= cuts.size(); ++part) {
+    const bool last = part == cuts.size();
+    input.size = last ? content.size() : cuts[part];
+    const size_t left = ZSTD_compressStream2(context, &output, &input, last ? ZSTD_e_end : ZSTD_e_flush);
+    if (ZSTD_isError(left)) return Status::Internal(fmt::format("zstd: {}", ZSTD_getErrorName(left)));
+    if (left != 0 || input.pos != input.size) return Status::Internal("zstd: the output exceeds its bound");
+  }
+  out.resize(output.pos);
+  return {};
+}
+
+void ColumnWriter::Clear() {
+  directory_.Clear();
+  bytes_.clear();
+}
+
+void ColumnWriter::Add(uint32_t id, uint32_t of, v1::Encoding encoding, size_t begin) {
+  directory_.add_id(id);
+  directory_.add_of(of);
+  directory_.add_encoding(encoding);
+  directory_.add_length(static_cast<uint32_t>(bytes_.size() - begin));
+}
+
+void ColumnWriter::AddNumbers(uint32_t id, uint32_t of, std::span<const uint64_t> values) {
+  if (values.empty()) return;
+  size_t plain_size = 0;
+  size_t delta_size = 0;
+  uint64_t previous = 0;
+  uint64_t differing = 0;
+  for (const uint64_t value : values) {
+    plain_size += VarintSize(value);
+    delta_size += VarintSize(ZigZag(value - previous));
+    differing |= value ^ values.front();
+    previous = value;
+  }
+  const size_t begin = bytes_.size();
+  if (differing == 0) {
+    if (values.front() == 0) return;
+    bytes_.resize(begin + kMaxVarint);
+    bytes_.resize(static_cast<size_t>(PutVarint(bytes_.data() + begin, values.front()) - bytes_.data()));
+    Add(id, of, v1::ENCODING_CONSTANT, begin);
+    return;
+  }
+  const bool delta = delta_size < plain_size;
+  bytes_.resize(begin + std::min(delta_size, plain_size));
+  std::byte* to = bytes_.data() + begin;
+  if (delta) {
+    previous = 0;
+    for (const uint64_t value : values) {
+      to = PutVarint(to, ZigZag(value - previous));
+      previous = value;
+    }
+  } else {
+    for (const uint64_t value : values) to = PutVarint(to, value);
+  }
+  Add(id, of, delta ? v1::ENCODING_DELTA_VARINT : v1::ENCODING_VARINT, begin);
+}
+
+std::vector<std::byte>& ColumnWriter::BeginBytes(uint32_t id, uint32_t of) {
+  pending_ = {id, of, bytes_.size()};
+  return bytes_;
+}
+
+void ColumnWriter::EndBytes() {
+  if (bytes_.size() > pending_.begin) Add(pending_.id, pending_.of, v1::ENCODING_BYTES, pending_.begin);
+}
+
+Status ColumnWriter::Finish(int level, Compressor& compressor, v1::Columns& out) {
+  const size_t directory_size = directory_.ByteSizeLong();
+  const size_t size = directory_size + bytes_.size();
+  if (size > kMaxContent) {
+    return Status::Internal(fmt::format("columns of {} bytes exceed the bound of a frame, {} bytes", size, kMaxContent));
+  }
+  content_.resize(size);
+  if (!directory_.SerializeToArray(content_.data(), static_cast<int>(directory_size))) {
+    return Status::Internal("a column directory cannot be serialised");
+  }
+  std::copy(bytes_.begin(), bytes_.end(), content_.begin() + static_cast<ptrdiff_t>(directory_size));
+
+  bool used[v1::Encoding_ARRAYSIZE] = {};
+  std::vector<size_t> cuts;
+  size_t at = directory_size;
+  size_t part = 0;
+  for (int i = 0; i < directory_.length_size(); ++i) {
+    used[directory_.encoding(i)] = true;
+    const size_t length = directory_.length(i);
+    if (length >= kMinCompressedPart || at - part >= kMinCompressedPart) {
+      if (at > part) cuts.push_back(at);
+      part = at;
+    }
+    at += length;
+  }
+  out.Clear();
+  for (uint32_t encoding = 0; encoding < v1::Encoding_ARRAYSIZE; ++encoding) {
+    if (used[encoding]) out.add_encodings(encoding);
+  }
+  out.set_directory_length(static_cast<uint32_t>(directory_size));
+  out.set_content_length(static_cast<uint32_t>(size));
+  ETWPIPE_RETURN_IF_ERROR(compressor.Compress(content_, cuts, level, *out.mutable_content()));
+  if (out.content().size() < size) {
+    out.set_compression(v1::Columns::COMPRESSION_ZSTD);
+    return {};
+  }
+  out.set_compression(v1::Columns::COMPRESSION_NONE);
+  out.set_content(content_.data(), content_.size());
+  return {};
+}
+
+std::optional<DecodeError> ColumnReader::Open(const v1::Columns& columns) {
+  columns_.clear();
+  const auto bad = [](std::string reason) { return DecodeError{DiagnosticId::kArchiveFrameBad, std::move(reason)}; };
+  for (const uint32_t encoding : columns.encodings()) {
+    if (!IsKnown(encoding)) {
+      return DecodeError{DiagnosticId::kArchiveEncodingUnknown,
+                         fmt::format("it uses encoding {}, which this version does not know", encoding)};
+    }
+  }
+  const size_t size = columns.content_length();
+  if (size > kMaxContent) return bad(fmt::format("it declares {} bytes of columns", size));
+  if (columns.directory_length() > size) return bad("its column directory is longer than its content");
+  if (columns.compression() == v1::Columns::COMPRESSION_NONE) {
+    if (columns.content().size() != size) return bad("its content has another length than declared");
+    const auto* bytes = reinterpret_cast<const std::byte*>(columns.content().data());
+    content_.assign(bytes, bytes + size);
+  } else if (columns.compression() == v1::Columns::COMPRESSION_ZSTD) {
+    const auto& packed = columns.content();
+    if (ZSTD_getFrameContentSize(packed.data(), packed.size()) != size) {
+      return bad("its zstd frame states another size than declared");
+    }
+    content_.resize(size);
+    const size_t inflated = ZSTD_decompress(content_.data(), size, packed.data(), packed.size());
+    if (ZSTD_isError(inflated)) return bad(fmt::format("zstd: {}", ZSTD_getErrorName(inflated)));
+    if (inflated != size) return bad("its zstd frame is shorter than declared");
+  } else {
+    return DecodeError{DiagnosticId::kArchiveEncodingUnknown,
+                       fmt::format("it uses compression {}, which this version does not know",
+                                   static_cast<int>(columns.compression()))};
+  }
+
+  v1::ColumnDirectory directory;
+  if (!directory.ParseFromArray(content_.data(), static_cast<int>(columns.directory_length()))) {
+    return bad("its column directory cannot be parsed");
+  }
+  const int count = directory.id_size();
+  if (directory.of_size() != count || directory.encoding_size() != count || directory.length_size() != count) {
+    return bad("its column directory is inconsistent");
+  }
+  size_t at = columns.directory_length();
+  columns_.reserve(static_cast<size_t>(count));
+  for (int i = 0; i < count; ++i) {
+    const size_t length = directory.length(i);
+    if (length > size - at) return bad("a column reaches past the content");
+    if (!IsKnown(directory.encoding(i))) {
+      return DecodeError{DiagnosticId::kArchiveEncodingUnknown,
+                         fmt::format("a column uses encoding {}, which this version does not know",
+                                     directory.encoding(i))};
+    }
+    columns_.push_back({KeyOf(directory.id(i), directory.of(i)), directory.encoding(i), at, length});
+    at += length;
+  }
+  if (at != size) return bad("its columns do not fill the content");
+  std::sort(columns_.begin(), columns_.end(), [](const Column& a, const Column& b) { return a.key < b.key; });
+  const auto twice = std::adjacent_find(columns_.begin(), columns_.end(),
+                                        [](const Column& a, const Column& b) { return a.key == b.key; });
+  if (twice != columns_.end()) return bad("a column occurs twice");
+  return std::nullopt;
+}
+
+const ColumnReader::Column* ColumnReader::Find(uint32_t id, uint32_t of) const {
+  const uint64_t key = KeyOf(id, of);
+  const auto found = std::lower_bound(columns_.begin(), columns_.end(), key,
+                                      [](const Column& column, uint64_t wanted) { return column.key < wanted; });
+  return found != columns_.end() && found->key == key ? &*found : nullptr;
+}
+
+bool ColumnReader::Numbers(uint32_t id, uint32_t of, size_t count, std::vector<uint64_t>& out) const {
+  const Column* column = Find(id, of);
+  if (column == nullptr) {
+    out.assign(count, 0);
+    return true;
+  }
+  const std::byte* from = content_.data() + column->begin;
+  const std::byte* end = from + column->length;
+  if (column->encoding == v1::ENCODING_CONSTANT) {
+    uint64_t value = 0;
+    if (GetVarint(from, end, value) != end) return false;
+    out.assign(count, value);
+    return true;
+  }
+  if (count > column->length) return false;  // every value takes a byte at least
+  out.resize(count);
+  if (column->encoding == v1::ENCODING_VARINT) {
+    for (uint64_t& value : out) {
+      from = GetVarint(from, end, value);
+      if (from == nullptr) return false;
+    }
+  } else if (column->encoding == v1::ENCODING_DELTA_VARINT) {
+    uint64_t previous = 0;
+    for (uint64_t& value : out) {
+      uint64_t delta = 0;
+      from = GetVarint(from, end, delta);
+      if (from == nullptr) return false;
+      value = previous += UnZigZag(delta);
+    }
+  } else {
+    return false;
+  }
+  return from == end;
+}
+
+bool ColumnReader::Bytes(uint32_t id, uint32_t of, std::span<const std::byte>& out) const {
+  out = {};
+  const Column* column = Find(id, of);
+  if (column == nullptr) return true;
+  if (column->encoding != v1::ENCODING_BYTES) return false;
+  out = std::span(content_).subspan(column->begin, column->length);
+  return true;
+}
+
+}  // namespace etwpipe::etwp

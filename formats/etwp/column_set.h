@@ -1,0 +1,94 @@
+// Columns of a block or restore frame: named byte strings with an encoding each, compressed together
+// (FORMAT.md, "Columns").
+#pragma once
+
+#include <zstd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pipeline/diagnostics.h"
+#include "pipeline/status.h"
+#include "proto/archive.pb.h"
+
+namespace etwpipe::etwp {
+
+/// Why a frame with a right checksum cannot be used.
+struct DecodeError {
+  DiagnosticId id = DiagnosticId::kArchiveFrameBad;
+  std::string reason;
+};
+
+constexpr uint64_t ZigZag(uint64_t difference) { return difference << 1 ^ (difference >> 63 != 0 ? ~uint64_t{0} : 0); }
+constexpr uint64_t UnZigZag(uint64_t value) { return value >> 1 ^ ((value & 1) != 0 ? ~uint64_t{0} : 0); }
+
+/// Working memory of compression; one per thread at a time.
+class Compressor {
+ public:
+  Compressor() : context_(ZSTD_createCCtx(), &ZSTD_freeCCtx) {}
+
+  /// Compresses `content` at zstd `level` as one frame; a zstd block ends at each of `cuts` (ascending offsets).
+  Status Compress(std::span<const std::byte> content, std::span<const size_t> cuts, int level, std::string& out);
+
+ private:
+  std::unique_ptr<ZSTD_CCtx, size_t (*)(ZSTD_CCtx*)> context_;
+};
+
+/// Collects columns. Reusable after Clear(), with its memory kept.
+class ColumnWriter {
+ public:
+  void Clear();
+  /// Adds a column of numbers in the shortest of the encodings; nothing if all are zero.
+  void AddNumbers(uint32_t id, uint32_t of, std::span<const uint64_t> values);
+  /// A column of bytes: append to the result, then call EndBytes(). An empty column is left out.
+  std::vector<std::byte>& BeginBytes(uint32_t id, uint32_t of);
+  void EndBytes();
+
+  /// Writes directory and columns, compressed. Fails when they exceed the bound of a frame.
+  Status Finish(int level, Compressor& compressor, v1::Columns& out);
+
+ private:
+  void Add(uint32_t id, uint32_t of, v1::Encoding encoding, size_t begin);
+
+  struct Pending {
+    uint32_t id = 0;
+    uint32_t of = 0;
+    size_t begin = 0;
+  };
+  v1::ColumnDirectory directory_;
+  std::vector<std::byte> bytes_;
+  std::vector<std::byte> content_;
+  Pending pending_;
+};
+
+/// Opens columns again. Everything is checked: sizes before allocating, each column consumed to its last byte.
+class ColumnReader {
+ public:
+  /// Inflates. The error says what is wrong; nullopt when all is well.
+  std::optional<DecodeError> Open(const v1::Columns& columns);
+
+  /// Replaces `out` by the `count` values of a column; zeros where it is absent. False when it does not hold exactly
+  /// `count`.
+  bool Numbers(uint32_t id, uint32_t of, size_t count, std::vector<uint64_t>& out) const;
+  /// A column of bytes; empty where absent. Valid as long as this object is unchanged. False on another encoding.
+  bool Bytes(uint32_t id, uint32_t of, std::span<const std::byte>& out) const;
+
+ private:
+  struct Column {
+    uint64_t key = 0;  // id, then of
+    uint32_t encoding = 0;
+    size_t begin = 0;
+    size_t length = 0;
+  };
+  const Column* Find(uint32_t id, uint32_t of) const;
+
+  std::vector<std::byte> content_;
+  std::vector<Column> columns_;  // by key
+};
+
+}  // namespace etwpipe::etwp

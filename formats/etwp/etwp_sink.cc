@@ -1,0 +1,534 @@
+#include "formats/etwp/etwp_sink.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "formats/etwp/frame.h"
+#include "formats/etwp/sha256.h"
+#include "formats/etwp/trace_header.h"
+
+namespace etwpipe::etwp {
+namespace {
+
+constexpr uint32_t kMaxBlockBytes = 32u << 20;
+// Leaves room for the columns beside the records.
+constexpr uint32_t kMaxWriterEvents = 1 << 18;
+constexpr size_t kRestoreFrameBytes = 1 << 20;
+constexpr int kIndexPartBlocks = 4096;
+constexpr int kIndexPartRestores = 16384;
+constexpr size_t kHashBytes = 1 << 20;
+
+// Bytes that an event's annotations take in a block, about.
+size_t AnnotationWeight(const AnnotationColumn& column, size_t row) {
+  if (!column.has(row)) return 0;
+  switch (column.info().type) {
+    case AnnotationType::kString:
+    case AnnotationType::kMessage: return column.string(row).size();
+    case AnnotationType::kU64List: return 8 * (column.list_view(row).size() + 1);
+    default: return 8;
+  }
+}
+
+}  // namespace
+
+int ZstdLevel(Level level) {
+  switch (level) {
+    case Level::kFast: return 3;
+    case Level::kDefault: return 9;
+    case Level::kMax: return 19;
+  }
+  return 9;
+}
+
+// The selected events of a batch with their bytes, and what the restore section needs.
+struct EtwpSink::Chunk : SinkChunk {
+  struct Row {
+    uint64_t instance_id = 0;
+    int64_t timestamp = 0;
+    uint64_t weight_end = 0;  // bytes of events up to and with this one
+    uint32_t offset = 0;      // in bytes
+    uint16_t kind = 0;        // in kinds
+    uint16_t size = 0;
+    uint16_t cpu = 0;
+    uint16_t extended_size = 0;
+    uint16_t batch_row = 0;
+  };
+  struct Kind {
+    RecordTemplate made;
+    uint64_t hash = 0;
+    uint32_t number = kRawKind;  // given by Cut
+    bool numbered = false;
+  };
+  std::vector<std::byte> bytes;
+  std::vector<Row> rows;
+  std::vector<Kind> kinds;  // in order of first use
+  std::vector<AnnotationColumn> annotations;
+  std::vector<std::pair<uint32_t, uint32_t>> notes;  // first row with a value, and column; by row
+  RestoreBuffers restore;
+  uint64_t max_injected = 0;
+};
+
+// Rows [begin, end) of a chunk.
+struct EtwpSink::Part {
+  std::shared_ptr<Chunk> chunk;
+  uint32_t begin = 0;
+  uint32_t end = 0;
+  std::vector<std::pair<uint32_t, uint32_t>> notes;  // annotation number, column
+};
+
+struct EtwpSink::Block : SinkBlock {
+  std::vector<Part> parts;  // empty: a restore frame
+  uint64_t first_event = 0;
+  v1::Dictionary fresh;
+  RestoreBuffers restore;
+  uint64_t first_buffer = 0;
+
+  std::vector<std::byte> dictionary_frame;
+  std::vector<std::byte> frame;
+  v1::BlockEntry entry;
+};
+
+struct EtwpSink::Worker {
+  BlockEncoder encoder;
+  ColumnWriter columns;
+  Compressor compressor;
+  BlockEvents events;
+  v1::Frame frame;
+};
+
+// Hashes the original in step with the writing, so that the work falls beside the compression of later blocks.
+class EtwpSink::Hasher {
+ public:
+  explicit Hasher(std::shared_ptr<InputFile> file) : file_(std::move(file)), bytes_(kHashBytes) {}
+
+  Status Advance(uint64_t count) {
+    uint64_t left = std::min(count, file_->size() - position_);
+    while (left > 0) {
+      const auto part = std::span(bytes_).first(std::min<uint64_t>(left, bytes_.size()));
+      const auto read = file_->ReadAt(position_, part);
+      if (!read.ok()) return read.status();
+      if (*read == 0) break;
+      hash_.Update(part.first(*read));
+      position_ += *read;
+      left -= *read;
+    }
+    return {};
+  }
+  uint64_t position() const { return position_; }
+  std::string Finish() { return hash_.Finish(); }
+
+ private:
+  std::shared_ptr<InputFile> file_;
+  std::vector<std::byte> bytes_;
+  Sha256 hash_;
+  uint64_t position_ = 0;
+};
+
+EtwpSink::EtwpSink(EtwpSinkOptions options) : options_(std::move(options)) {}
+EtwpSink::~EtwpSink() = default;
+
+Status EtwpSink::Begin(const BeginArgs& args) {
+  if (options_.block_bytes == 0 || options_.block_bytes > kMaxBlockBytes) {
+    return Status::InvalidArgument(fmt::format("block size {}: must be 1 to {} bytes", options_.block_bytes, kMaxBlockBytes));
+  }
+  auto out = OutputFile::Create(options_.path, options_.force, OutputFile::Stdout::kStream, options_.spool_dir);
+  if (!out.ok()) return out.status();
+  out_ = std::move(*out);
+  diagnostics_ = args.diagnostics;
+  declared_ = args.annotations;
+  next_injected_ = args.trace.info.next_injected;
+
+  if (options_.normalize) {
+    not_exact_ = "normalized on request";
+  } else if (args.drops) {
+    not_exact_ = "stages may drop events";
+  } else if (args.rewrites) {
+    not_exact_ = "stages may rewrite or add events";
+  } else if (args.trace.info.format != "etl" || options_.original == nullptr) {
+    not_exact_ = "the input was no .etl file";
+  }
+  keep_restore_ = not_exact_.empty();
+  if (keep_restore_) hasher_ = std::make_unique<Hasher>(options_.original);
+
+  WriteTraceHeader(args.trace.info, options_.keep_paths, header_);
+  v1::Frame frame;
+  WriteHeaderFrame(header_, frame);
+  const auto written = Append(frame);
+  return written.status();
+}
+
+Result<std::unique_ptr<SinkChunk>> EtwpSink::Prepare(EventBatch& batch) const {
+  auto chunk = std::make_unique<Chunk>();
+  size_t bytes = 0;
+  for (const uint16_t index : batch.selection) bytes += batch.rows[index].record_size;
+  chunk->bytes.resize(bytes);
+  chunk->rows.reserve(batch.selection.size());
+
+  // Kinds of this batch by hash: a table of numbers + 1, open addressing, twice as many places as rows.
+  size_t table_size = 64;
+  while (table_size < 2 * batch.selection.size()) table_size *= 2;
+  std::vector<uint16_t> table(table_size);
+  const auto local_kind = [&](const RecordTemplate& made) {
+    const uint64_t hash = made.Hash();
+    size_t at = hash & (table_size - 1);
+    while (table[at] != 0) {
+      const auto& known = chunk->kinds[table[at] - 1u];
+      if (known.hash == hash && known.made == made) return static_cast<uint16_t>(table[at] - 1);
+      at = (at + 1) & (table_size - 1);
+    }
+    chunk->kinds.push_back({made, hash});
+    table[at] = static_cast<uint16_t>(chunk->kinds.size());
+    return static_cast<uint16_t>(chunk->kinds.size() - 1);
+  };
+
+  uint32_t offset = 0;
+  uint64_t weight = 0;
+  for (const uint16_t index : batch.selection) {
+    const EventHeader& event = batch.rows[index];
+    auto& row = chunk->rows.emplace_back();
+    const RecordTemplate made = RecordTemplate::FromRow(event);
+    row.instance_id = event.instance_id;
+    row.timestamp = event.timestamp;
+    row.offset = offset;
+    row.kind = local_kind(made);
+    row.size = event.record_size;
+    row.cpu = event.cpu;
+    row.batch_row = index;
+    if (made.extended() && event.extended_begin == made.header_size() && event.payload_begin >= event.extended_begin &&
+        event.payload_begin <= event.record_size) {
+      row.extended_size = static_cast<uint16_t>(event.payload_begin - event.extended_begin);
+    }
+    if (row.size != 0) std::memcpy(chunk->bytes.data() + offset, event.record, row.size);
+    offset += row.size;
+    weight += row.size;
+    for (const auto& column : batch.annotations) weight += AnnotationWeight(column, index);
+    row.weight_end = weight;
+    if (event.has(kInjected)) {
+      chunk->max_injected = std::max(chunk->max_injected, event.instance_id & ~kInstanceIdSourceMask);
+    }
+  }
+  chunk->annotations = std::move(batch.annotations);
+  batch.annotations.clear();
+  for (uint32_t column = 0; column < chunk->annotations.size(); ++column) {
+    const auto first = std::find_if(chunk->rows.begin(), chunk->rows.end(), [&](const Chunk::Row& row) {
+      return chunk->annotations[column].has(row.batch_row);
+    });
+    if (first == chunk->rows.end()) continue;
+    chunk->notes.emplace_back(static_cast<uint32_t>(first - chunk->rows.begin()), column);
+  }
+  std::sort(chunk->notes.begin(), chunk->notes.end());
+  if (keep_restore_) {
+    for (const auto& buffer : batch.opened) chunk->restore.Add(*buffer);
+  }
+  return std::unique_ptr<SinkChunk>(std::move(chunk));
+}
+
+Status EtwpSink::NumberAnnotations(const Chunk& chunk, uint32_t begin, uint32_t end) {
+  for (const auto& info : declared_) {
+    if (!dictionary_.AnnotationNumber(info, fresh_)) break;
+  }
+  declared_.clear();
+  for (const auto& [first, column] : chunk.notes) {
+    if (first >= end) break;
+    const auto number = dictionary_.AnnotationNumber(chunk.annotations[column].info(), fresh_);
+    if (!number) return Status::Output(fmt::format("an archive holds at most {} annotations", kMaxAnnotations));
+    if (begin < end) parts_.back().notes.emplace_back(*number, column);
+  }
+  return {};
+}
+
+Status EtwpSink::Cut(std::unique_ptr<SinkChunk> chunk, std::vector<std::unique_ptr<SinkBlock>>& blocks) {
+  const std::shared_ptr<Chunk> shared(static_cast<Chunk*>(chunk.release()));
+  next_injected_ = std::max(next_injected_, shared->max_injected + 1);
+  if (keep_restore_) {
+    for (const auto& buffer : shared->restore.buffers) {
+      covered_.emplace_back(buffer.file_offset, buffer.file_size);
+      restore_records_ += buffer.records;
+    }
+    restore_.Append(shared->restore);
+    shared->restore.Clear();
+  }
+
+  const auto& rows = shared->rows;
+  const auto weight_before = [&](size_t row) { return row == 0 ? 0 : rows[row - 1].weight_end; };
+  for (uint32_t begin = 0; begin < rows.size();) {
+    // The block ends with the event that makes it full.
+    const uint64_t room = options_.block_bytes - open_weight_;
+    const uint64_t target = weight_before(begin) + room;
+    const auto last = std::lower_bound(rows.begin() + begin, rows.end(), target,
+                                       [](const Chunk::Row& row, uint64_t wanted) { return row.weight_end < wanted; });
+    auto end = static_cast<uint32_t>(last == rows.end() ? rows.size() : static_cast<size_t>(last - rows.begin()) + 1);
+    end = static_cast<uint32_t>(std::min<uint64_t>(end, begin + (kMaxWriterEvents - open_events_)));
+    parts_.push_back({shared, begin, end, {}});
+    open_events_ += end - begin;
+    open_weight_ += weight_before(end) - weight_before(begin);
+    for (uint32_t row = begin; row < end; ++row) {
+      auto& kind = shared->kinds[rows[row].kind];
+      if (kind.numbered) continue;
+      kind.number = dictionary_.KindNumber(kind.made, kind.hash, fresh_);
+      kind.numbered = true;
+    }
+    ETWPIPE_RETURN_IF_ERROR(NumberAnnotations(*shared, begin, end));
+    if (open_weight_ >= options_.block_bytes || open_events_ == kMaxWriterEvents) blocks.push_back(CloseBlock());
+    begin = end;
+  }
+  CutRestore(false, blocks);
+  return {};
+}
+
+std::unique_ptr<EtwpSink::Block> EtwpSink::CloseBlock() {
+  auto block = std::make_unique<Block>();
+  block->parts = std::move(parts_);
+  block->first_event = events_;
+  block->fresh = std::move(fresh_);
+  parts_.clear();
+  fresh_.Clear();
+  events_ += open_events_;
+  open_events_ = 0;
+  open_weight_ = 0;
+  return block;
+}
+
+void EtwpSink::CutRestore(bool all, std::vector<std::unique_ptr<SinkBlock>>& blocks) {
+  if (restore_.buffers.empty() || (!all && restore_.size_bytes() < kRestoreFrameBytes)) return;
+  auto block = std::make_unique<Block>();
+  block->first_buffer = restore_buffers_;
+  restore_buffers_ += restore_.buffers.size();
+  block->restore = std::move(restore_);
+  restore_.Clear();
+  blocks.push_back(std::move(block));
+}
+
+Status EtwpSink::CutEnd(std::vector<std::unique_ptr<SinkBlock>>& blocks) {
+  if (open_events_ > 0) blocks.push_back(CloseBlock());
+  CutRestore(true, blocks);
+  return {};
+}
+
+std::unique_ptr<EtwpSink::Worker> EtwpSink::TakeWorker() const {
+  const std::lock_guard lock(workers_mutex_);
+  if (workers_.empty()) return std::make_unique<Worker>();
+  auto worker = std::move(workers_.back());
+  workers_.pop_back();
+  return worker;
+}
+
+void EtwpSink::GiveWorker(std::unique_ptr<Worker> worker) const {
+  const std::lock_guard lock(workers_mutex_);
+  workers_.push_back(std::move(worker));
+}
+
+Status EtwpSink::Encode(SinkBlock& sink_block) const {
+  auto& block = static_cast<Block&>(sink_block);
+  auto worker = TakeWorker();
+  const int level = ZstdLevel(options_.level);
+  v1::Frame& frame = worker->frame;
+  frame.Clear();
+  Status status;
+  if (block.parts.empty()) {
+    status = EncodeRestore(block.restore, block.first_buffer, level, worker->columns, worker->compressor,
+                           *frame.mutable_restore());
+  } else {
+    BlockEvents& events = worker->events;
+    events.first_event = block.first_event;
+    events.rows.clear();
+    events.annotations.clear();
+    // Slot of a number in events.annotations; ascending numbers.
+    std::vector<uint32_t> numbers;
+    for (const auto& part : block.parts) {
+      for (const auto& note : part.notes) numbers.push_back(note.first);
+    }
+    std::sort(numbers.begin(), numbers.end());
+    numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+    for (const uint32_t number : numbers) events.annotations.push_back({number, AnnotationType::kU64, {}});
+    for (const auto& part : block.parts) {
+      const Chunk& chunk = *part.chunk;
+      const size_t rows_before = events.rows.size();
+      for (uint32_t i = part.begin; i < part.end; ++i) {
+        const auto& row = chunk.rows[i];
+        const auto& kind = chunk.kinds[row.kind];
+        events.rows.push_back({chunk.bytes.data() + row.offset, row.instance_id, row.timestamp, &kind.made,
+                               kind.number, row.size, row.cpu, row.extended_size});
+      }
+      for (auto& annotation : events.annotations) annotation.cells.resize(events.rows.size());
+      for (const auto& [number, column] : part.notes) {
+        const auto slot = std::lower_bound(numbers.begin(), numbers.end(), number) - numbers.begin();
+        auto& annotation = events.annotations[static_cast<size_t>(slot)];
+        annotation.type = chunk.annotations[column].info().type;
+        for (uint32_t i = part.begin; i < part.end; ++i) {
+          annotation.cells[rows_before + (i - part.begin)] = {&chunk.annotations[column], chunk.rows[i].batch_row};
+        }
+      }
+    }
+    v1::Block& made = *frame.mutable_block();
+    status = worker->encoder.Encode(events, level, made);
+    if (status.ok()) {
+      auto& entry = block.entry;
+      entry.set_first_event(made.first_event());
+      entry.set_events(made.events());
+      entry.set_record_bytes(made.record_bytes());
+      entry.set_min_timestamp(made.min_timestamp());
+      entry.set_max_timestamp(made.max_timestamp());
+      *entry.mutable_kinds() = made.kinds();
+      worker->encoder.CountKinds(entry);
+    }
+  }
+  if (status.ok()) {
+    auto bytes = MakeFrame(frame);
+    status = bytes.status();
+    if (status.ok()) block.frame = std::move(*bytes);
+  }
+  if (status.ok() && (block.fresh.kinds_size() > 0 || block.fresh.annotations_size() > 0)) {
+    frame.Clear();
+    *frame.mutable_dictionary() = block.fresh;
+    auto bytes = MakeFrame(frame);
+    status = bytes.status();
+    if (status.ok()) block.dictionary_frame = std::move(*bytes);
+  }
+  block.parts.clear();
+  block.restore = {};
+  GiveWorker(std::move(worker));
+  return status;
+}
+
+Result<v1::FrameEntry> EtwpSink::AppendBytes(std::span<const std::byte> frame) {
+  v1::FrameEntry entry;
+  entry.set_offset(out_->size());
+  entry.set_length(static_cast<uint32_t>(frame.size()));
+  ETWPIPE_RETURN_IF_ERROR(out_->Append(frame));
+  return entry;
+}
+
+Result<v1::FrameEntry> EtwpSink::Append(const v1::Frame& frame) {
+  const auto bytes = MakeFrame(frame);
+  if (!bytes.ok()) return bytes.status();
+  return AppendBytes(*bytes);
+}
+
+Status EtwpSink::Write(SinkBlock& sink_block) {
+  auto& block = static_cast<Block&>(sink_block);
+  if (!block.dictionary_frame.empty()) {
+    auto written = AppendBytes(block.dictionary_frame);
+    if (!written.ok()) return written.status();
+    *index_.add_dictionaries() = *written;
+  }
+  auto written = AppendBytes(block.frame);
+  if (!written.ok()) return written.status();
+  if (block.entry.events() == 0) {
+    *index_.add_restores() = *written;
+  } else {
+    min_timestamp_ = blocks_ == 0 ? block.entry.min_timestamp() : std::min(min_timestamp_, block.entry.min_timestamp());
+    max_timestamp_ = blocks_ == 0 ? block.entry.max_timestamp() : std::max(max_timestamp_, block.entry.max_timestamp());
+    ++blocks_;
+    *block.entry.mutable_frame() = *written;
+    if (hasher_) ETWPIPE_RETURN_IF_ERROR(hasher_->Advance(block.entry.record_bytes()));
+    *index_.add_blocks() = std::move(block.entry);
+  }
+  if (index_.blocks_size() >= kIndexPartBlocks || index_.restores_size() >= kIndexPartRestores) return FlushIndexPart();
+  return {};
+}
+
+Status EtwpSink::FlushIndexPart() {
+  v1::Frame frame;
+  *frame.mutable_index() = std::move(index_);
+  index_.Clear();
+  const auto written = Append(frame);
+  if (!written.ok()) return written.status();
+  index_parts_.push_back(*written);
+  return {};
+}
+
+// Whether the buffers that were seen make up the whole original, and every event has a place in one.
+Status EtwpSink::CheckExact() {
+  if (!keep_restore_) return {};
+  std::sort(covered_.begin(), covered_.end());
+  uint64_t end = 0;
+  for (const auto& [offset, size] : covered_) {
+    if (offset != end) break;
+    end = offset + size;
+  }
+  if (end != options_.original->size() || covered_.empty()) {
+    not_exact_ = fmt::format("the buffers that were read cover the original only up to byte {}", end);
+  } else if (restore_records_ != events_) {
+    not_exact_ = fmt::format("the buffers of the original hold {} events, {} were written", restore_records_, events_);
+  }
+  if (!not_exact_.empty()) return {};
+  ETWPIPE_RETURN_IF_ERROR(hasher_->Advance(options_.original->size()));
+  if (hasher_->position() != options_.original->size()) not_exact_ = "the original became shorter while it was read";
+  return {};
+}
+
+void EtwpSink::FillTrailer(v1::Trailer& trailer) {
+  trailer.set_events(events_);
+  trailer.set_blocks(blocks_);
+  trailer.set_restore_buffers(restore_buffers_);
+  trailer.set_exact(not_exact_.empty());
+  trailer.set_normalized(options_.normalize);
+  trailer.set_not_exact_reason(not_exact_);
+  trailer.set_original_size(header_.original_size());
+  if (not_exact_.empty()) trailer.set_original_sha256(hasher_->Finish());
+  trailer.set_min_timestamp(min_timestamp_);
+  trailer.set_max_timestamp(max_timestamp_);
+  trailer.set_next_injected(next_injected_);
+  if (header_.sources_size() > 0) {
+    auto& loss = *trailer.add_loss();
+    loss.set_source(header_.sources(0).number());
+    loss.set_events(header_.events_lost());
+    loss.set_buffers(header_.buffers_lost());
+  }
+  if (diagnostics_ == nullptr) return;
+  for (const auto& range : diagnostics_->ranges()) {
+    auto& damage = *trailer.add_damage();
+    damage.set_id(std::string(InfoOf(range.id).id));
+    damage.set_offset(range.place.offset);
+    damage.set_length(range.place.length);
+    damage.set_reason(range.reason);
+  }
+  for (const auto& entry : diagnostics_->entries()) {
+    auto& count = *trailer.add_diagnostics();
+    count.set_id(std::string(InfoOf(entry.id).id));
+    count.set_count(entry.count);
+  }
+}
+
+Status EtwpSink::Finish() {
+  ETWPIPE_RETURN_IF_ERROR(CheckExact());
+  if (!not_exact_.empty() && !options_.normalize && diagnostics_ != nullptr) {
+    diagnostics_->Add(DiagnosticId::kNotExact, {}, not_exact_);
+  }
+  const auto append = [&](const v1::Frame& frame, v1::FrameEntry* entry) {
+    const auto written = Append(frame);
+    if (written.ok()) *entry = *written;
+    return written.status();
+  };
+  v1::Frame frame;
+  *frame.mutable_dictionary() = dictionary_.complete();
+  frame.mutable_dictionary()->set_complete(true);
+  ETWPIPE_RETURN_IF_ERROR(append(frame, index_.mutable_dictionary()));
+  frame.Clear();
+  *frame.mutable_header() = header_;
+  ETWPIPE_RETURN_IF_ERROR(append(frame, index_.mutable_header()));
+  frame.Clear();
+  FillTrailer(*frame.mutable_trailer());
+  ETWPIPE_RETURN_IF_ERROR(append(frame, index_.mutable_trailer()));
+
+  for (const auto& part : index_parts_) *index_.add_parts() = part;
+  index_.set_final(true);
+  index_.set_events(events_);
+  index_.set_block_count(blocks_);
+  frame.Clear();
+  *frame.mutable_index() = std::move(index_);
+  const auto bytes = MakeFrame(frame);
+  if (!bytes.ok()) return bytes.status();
+  const auto written = AppendBytes(*bytes);
+  if (!written.ok()) return written.status();
+  const Tail tail{written->offset(), written->length(), LoadFrameChecksum(*bytes)};
+  ETWPIPE_RETURN_IF_ERROR(out_->Append(MakeTail(tail)));
+  return out_->Commit();
+}
+
+uint64_t EtwpSink::bytes_written() const { return out_ ? out_->size() : 0; }
+
+}  // namespace etwpipe::etwp

@@ -1,0 +1,106 @@
+// Writes compact archives (sink.etwp), format version 1 (FORMAT.md).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "formats/etwp/block_codec.h"
+#include "formats/etwp/dictionary.h"
+#include "formats/etwp/restore_section.h"
+#include "pipeline/platform.h"
+#include "pipeline/sink.h"
+#include "proto/archive.pb.h"
+
+namespace etwpipe::etwp {
+
+enum class Level : uint8_t { kFast, kDefault, kMax };
+
+struct EtwpSinkOptions {
+  std::string path;  ///< "-" is standard output, written as a stream
+  bool force = false;
+  std::string spool_dir;
+  Level level = Level::kDefault;
+  bool normalize = false;   ///< drop what only an exact copy needs: pads, fill, stale header fields
+  bool keep_paths = false;  ///< store the names of the source files
+  uint32_t block_bytes = 4u << 20;  ///< bytes of records and annotations per block; at most 32 MiB
+  /// The .etl that is read, for its SHA-256. Without it the archive is not exact.
+  std::shared_ptr<InputFile> original;
+};
+
+/// zstd's level for one of ours.
+int ZstdLevel(Level level);
+
+class EtwpSink : public Sink {
+ public:
+  explicit EtwpSink(EtwpSinkOptions options);
+  ~EtwpSink() override;
+
+  SinkInfo info() const override { return {Order::kTime, true}; }
+  Status Begin(const BeginArgs& args) override;
+  Result<std::unique_ptr<SinkChunk>> Prepare(EventBatch& batch) const override;
+  Status Cut(std::unique_ptr<SinkChunk> chunk, std::vector<std::unique_ptr<SinkBlock>>& blocks) override;
+  Status CutEnd(std::vector<std::unique_ptr<SinkBlock>>& blocks) override;
+  Status Encode(SinkBlock& block) const override;
+  Status Write(SinkBlock& block) override;
+  Status Finish() override;
+  uint64_t bytes_written() const override;
+
+  /// After Finish(): whether the archive gives its original back.
+  bool exact() const { return not_exact_.empty(); }
+
+ private:
+  struct Chunk;
+  struct Block;
+  struct Part;
+  struct Worker;
+  class Hasher;
+
+  std::unique_ptr<Block> CloseBlock();
+  void CutRestore(bool all, std::vector<std::unique_ptr<SinkBlock>>& blocks);
+  Status NumberAnnotations(const Chunk& chunk, uint32_t begin, uint32_t end);
+  Result<v1::FrameEntry> Append(const v1::Frame& frame);
+  Result<v1::FrameEntry> AppendBytes(std::span<const std::byte> frame);
+  Status FlushIndexPart();
+  Status CheckExact();
+  void FillTrailer(v1::Trailer& trailer);
+  std::unique_ptr<Worker> TakeWorker() const;
+  void GiveWorker(std::unique_ptr<Worker> worker) const;
+
+  EtwpSinkOptions options_;
+  std::unique_ptr<OutputFile> out_;
+  Diagnostics* diagnostics_ = nullptr;
+  v1::TraceHeader header_;
+  std::string not_exact_;  // why; empty while exact
+  bool keep_restore_ = false;
+
+  // Cut
+  DictionaryWriter dictionary_;
+  v1::Dictionary fresh_;  // entries that the open block uses first
+  std::vector<AnnotationInfo> declared_;
+  std::vector<Part> parts_;  // of the open block
+  uint64_t open_events_ = 0;
+  uint64_t open_weight_ = 0;
+  uint64_t events_ = 0;  // in closed blocks
+  uint64_t next_injected_ = 1;
+  RestoreBuffers restore_;
+  uint64_t restore_buffers_ = 0;  // in closed frames
+  uint64_t restore_records_ = 0;
+  std::vector<std::pair<uint64_t, uint64_t>> covered_;  // (offset, size) in the original of every buffer
+
+  // Encode
+  mutable std::mutex workers_mutex_;
+  mutable std::vector<std::unique_ptr<Worker>> workers_;
+
+  // Write
+  v1::Index index_;  // the part being filled
+  std::vector<v1::FrameEntry> index_parts_;
+  uint64_t blocks_ = 0;
+  int64_t min_timestamp_ = 0;
+  int64_t max_timestamp_ = 0;
+  std::unique_ptr<Hasher> hasher_;
+};
+
+}  // namespace etwpipe::etwp

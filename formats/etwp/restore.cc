@@ -1,0 +1,328 @@
+#include "formats/etwp/restore.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <vector>
+
+#include "formats/etl/layout.h"
+#include "formats/etwp/block_codec.h"
+#include "formats/etwp/restore_section.h"
+#include "formats/etwp/sha256.h"
+#include "formats/xca/xca.h"
+#include "formats/xca/xpress_encoder.h"
+#include "pipeline/byte_reader.h"
+
+namespace etwpipe::etwp {
+namespace {
+
+constexpr size_t kCopyBytes = 1 << 20;
+constexpr uint64_t kMaxOpenBytes = uint64_t{1} << 30;
+
+// The restore frames as one queue of buffers.
+class RestoreQueue {
+ public:
+  explicit RestoreQueue(const Archive& archive) : archive_(archive) {}
+
+  // The next buffer; null at the end.
+  Result<std::unique_ptr<BufferAssembler>> Next() {
+    while (frame_ == nullptr || place_.index == frame_->buffers.size()) {
+      if (next_frame_ == archive_.index().restores_size()) return std::unique_ptr<BufferAssembler>();
+      const auto& entry = archive_.index().restores(next_frame_++);
+      ReadFrame read;
+      const auto fault = ReadFrameAt(*archive_.file(), entry.offset(), entry.length(), read);
+      if (!fault.ok()) return fault.status();
+      auto frame = std::make_shared<RestoreBuffers>();
+      std::string reason = *fault;
+      if (reason.empty() && !read.body.has_restore()) reason = "it is no restore frame";
+      if (reason.empty()) {
+        if (const auto error = DecodeRestore(read.body.restore(), *frame)) reason = error->reason;
+      }
+      if (!reason.empty()) {
+        return Status::Input(fmt::format("{}: the restore frame at {} is damaged: {}; its events can still be read and "
+                                         "written to a new .etl",
+                                         archive_.file()->path(), entry.offset(), reason));
+      }
+      frame_ = std::move(frame);
+      place_ = {};
+    }
+    auto next = std::make_unique<BufferAssembler>(frame_, place_);
+    place_ = NextPlace(*frame_, place_);
+    return next;
+  }
+
+ private:
+  const Archive& archive_;
+  int next_frame_ = 0;
+  std::shared_ptr<const RestoreBuffers> frame_;
+  BufferAssembler::Place place_;
+};
+
+// Takes finished buffers in any order and puts them where they belong.
+class BufferPlacer {
+ public:
+  virtual ~BufferPlacer() = default;
+  virtual Status Place(const RestoreBuffers::Buffer& buffer, std::span<const std::byte> image) = 0;
+  virtual Status Finish() = 0;
+};
+
+// For files without compressed buffers: every buffer goes to its old offset.
+class DirectPlacer : public BufferPlacer {
+ public:
+  DirectPlacer(OutputFile& out, uint64_t size) : out_(out), size_(size), zeros_(kCopyBytes) {}
+
+  Status Place(const RestoreBuffers::Buffer& buffer, std::span<const std::byte> image) override {
+    const uint64_t offset = buffer.file_offset;
+    if (image.size() != buffer.file_size || offset > size_ || image.size() > size_ - offset) {
+      return Status::Input(fmt::format("buffer {} does not fit the file it came from", buffer.ordinal));
+    }
+    while (out_.size() < offset) {
+      const auto step = std::min<uint64_t>(offset - out_.size(), zeros_.size());
+      ETWPIPE_RETURN_IF_ERROR(out_.Append(std::span(zeros_).first(step)));
+    }
+    const auto inside = std::min<uint64_t>(out_.size() - offset, image.size());
+    if (inside > 0) ETWPIPE_RETURN_IF_ERROR(out_.WriteAt(offset, image.first(inside)));
+    return out_.Append(image.subspan(inside));
+  }
+  Status Finish() override { return {}; }
+
+ private:
+  OutputFile& out_;
+  uint64_t size_;
+  std::vector<std::byte> zeros_;
+};
+
+// For files with compressed buffers, whose sizes change: buffers are compressed into a spool file as they come, then
+// copied in the order of the original.
+class SpoolPlacer : public BufferPlacer {
+ public:
+  SpoolPlacer(OutputFile& out, std::unique_ptr<OutputFile> spool, bool xpress)
+      : out_(out), spool_(std::move(spool)), xpress_(xpress) {}
+
+  Status Place(const RestoreBuffers::Buffer& buffer, std::span<const std::byte> image) override {
+    std::span<const std::byte> bytes = image;
+    if (buffer.has(RestoreBuffers::kCompressed)) bytes = Compress(image);
+    pieces_.push_back({buffer.file_offset, buffer.ordinal, spool_->size(), bytes.size()});
+    return spool_->Append(bytes);
+  }
+
+  Status Finish() override {
+    std::sort(pieces_.begin(), pieces_.end());
+    std::vector<std::byte> bytes;
+    for (const auto& piece : pieces_) {
+      bytes.resize(piece.size);
+      ETWPIPE_RETURN_IF_ERROR(spool_->ReadAt(piece.spool_offset, bytes));
+      ETWPIPE_RETURN_IF_ERROR(out_.Append(bytes));
+    }
+    return {};
+  }
+
+ private:
+  struct Piece {
+    uint64_t file_offset = 0;
+    uint64_t ordinal = 0;
+    uint64_t spool_offset = 0;
+    size_t size = 0;
+
+    friend auto operator<=>(const Piece&, const Piece&) = default;
+  };
+
+  // The buffer as it stands in a file: compressed if that makes it smaller, otherwise plain and without the flag.
+  std::span<const std::byte> Compress(std::span<const std::byte> image) {
+    const auto data = image.subspan(etl::buffer::kHeaderSize);
+    packed_.resize(image.size());
+    std::copy_n(image.begin(), etl::buffer::kHeaderSize, packed_.begin());
+    const size_t packed =
+        xpress_ && !data.empty()
+            ? xca::XpressEncode(data, std::span(packed_).subspan(etl::buffer::kHeaderSize), encoder_)
+            : 0;
+    const bool smaller = packed != 0 && packed < data.size();
+    const size_t size = etl::buffer::kHeaderSize + (smaller ? packed : data.size());
+    StoreAt<uint32_t>(packed_.data(), etl::buffer::kBufferSize, static_cast<uint32_t>(size));
+    if (!smaller) {
+      std::copy(data.begin(), data.end(), packed_.begin() + etl::buffer::kHeaderSize);
+      const auto flags = LoadAt<uint16_t>(packed_.data(), etl::buffer::kFlag);
+      StoreAt<uint16_t>(packed_.data(), etl::buffer::kFlag,
+                        static_cast<uint16_t>(flags & ~unsigned{etl::buffer::kFlagCompressed}));
+    }
+    return std::span(packed_).first(size);
+  }
+
+  OutputFile& out_;
+  std::unique_ptr<OutputFile> spool_;
+  bool xpress_;
+  xca::XpressEncoder encoder_;
+  std::vector<std::byte> packed_;
+  std::vector<Piece> pieces_;
+};
+
+class Restorer {
+ public:
+  Restorer(Archive& archive, OutputFile& out, const RestoreOptions& options)
+      : archive_(archive), out_(out), options_(options), queue_(archive), walker_(archive, options.diagnostics) {}
+
+  Result<RestoreResult> Run() {
+    if (const Status status = MakePlacer(); !status.ok()) return status;
+    while (true) {
+      if (options_.cancel != nullptr && options_.cancel->cancelled()) return Status::Cancelled();
+      auto block = walker_.Next({});
+      if (!block.ok()) return block.status();
+      if (*block == nullptr) break;
+      if (const auto error = DecodeBlock((*block)->block(), (*block)->names, decoded_)) {
+        return Damaged(fmt::format("the block at {}: {}", (*block)->place.offset, error->reason));
+      }
+      for (const auto& row : decoded_.rows) {
+        ETWPIPE_RETURN_IF_ERROR(AddRecord(row.cpu, decoded_.record(row)));
+      }
+      result_.events += decoded_.rows.size();
+      if (options_.progress != nullptr) {
+        options_.progress->OnProgress({walker_.position(), archive_.file()->size(), result_.events});
+      }
+    }
+    if (result_.events != archive_.trailer()->events()) {
+      return Damaged(fmt::format("{} of {} events can be read", result_.events, archive_.trailer()->events()));
+    }
+    ETWPIPE_RETURN_IF_ERROR(DrainQueue());
+    ETWPIPE_RETURN_IF_ERROR(placer_->Finish());
+    if (result_.buffers != archive_.trailer()->restore_buffers()) {
+      return Damaged(fmt::format("{} of {} buffers can be put together", result_.buffers,
+                                 archive_.trailer()->restore_buffers()));
+    }
+    if (!result_.identical) return result_;
+    ETWPIPE_RETURN_IF_ERROR(CompareHash());
+    return result_;
+  }
+
+ private:
+  Status Damaged(const std::string& what) const {
+    return Status::Input(fmt::format("{}: the original cannot be restored: {}", archive_.file()->path(), what));
+  }
+
+  Status MakePlacer() {
+    const auto& header = archive_.header();
+    result_.identical = header.compressed_buffers() == 0;
+    if (result_.identical) {
+      placer_ = std::make_unique<DirectPlacer>(out_, archive_.trailer()->original_size());
+      return {};
+    }
+    // A spool file without a name; it is never committed.
+    auto spool = OutputFile::Create("-", false, OutputFile::Stdout::kSpool, options_.spool_dir);
+    if (!spool.ok()) return spool.status();
+    // The header buffer names the format of all of them (etl-format.md section 6); we write XPRESS only.
+    const auto& first = header.header_buffer_header();
+    const auto* bytes = reinterpret_cast<const std::byte*>(first.data());
+    const uint32_t format =
+        first.size() == etl::buffer::kHeaderSize ? LoadAt<uint32_t>(bytes, etl::buffer::kState) & 0xFFFF : 0;
+    const bool xpress = format != static_cast<uint32_t>(xca::Format::kLznt1) &&
+                        format != static_cast<uint32_t>(xca::Format::kXpressHuffman);
+    placer_ = std::make_unique<SpoolPlacer>(out_, std::move(*spool), xpress);
+    return {};
+  }
+
+  // The records of a processor fill its buffers in the order of the queue.
+  Status AddRecord(uint16_t cpu, std::span<const std::byte> record) {
+    auto& waiting = open_[cpu];
+    while (waiting.empty()) {
+      const auto taken = TakeBuffer();
+      if (!taken.ok()) return taken.status();
+      if (!*taken) return Damaged(fmt::format("processor {} has more events than its buffers hold", cpu));
+    }
+    BufferAssembler& buffer = *waiting.front();
+    if (!buffer.AddRecord(record)) {
+      return Damaged(fmt::format("an event does not fit into buffer {}", buffer.buffer().ordinal));
+    }
+    if (!buffer.complete()) return {};
+    ETWPIPE_RETURN_IF_ERROR(Close(buffer));
+    waiting.pop_front();
+    return {};
+  }
+
+  // Takes the next buffer off the queue; false at its end. One without records is done at once.
+  Result<bool> TakeBuffer() {
+    auto next = queue_.Next();
+    if (!next.ok()) return next.status();
+    if (*next == nullptr) return false;
+    open_bytes_ += (*next)->buffer().image_size;
+    if (open_bytes_ > kMaxOpenBytes) return Damaged("too many of its buffers are open at a time");
+    if ((*next)->complete()) {
+      ETWPIPE_RETURN_IF_ERROR(Close(**next));
+    } else {
+      open_[(*next)->buffer().cpu].push_back(std::move(*next));
+    }
+    return true;
+  }
+
+  Status Close(BufferAssembler& buffer) {
+    if (!buffer.Finish()) return Damaged(fmt::format("the parts of buffer {} do not fit", buffer.buffer().ordinal));
+    const Status placed = placer_->Place(buffer.buffer(), buffer.image());
+    if (placed.code() == StatusCode::kInput) return Damaged(std::string(placed.message()));
+    open_bytes_ -= buffer.buffer().image_size;
+    ++result_.buffers;
+    return placed;
+  }
+
+  Status DrainQueue() {
+    while (true) {
+      const auto taken = TakeBuffer();
+      if (!taken.ok()) return taken.status();
+      if (!*taken) break;
+    }
+    for (const auto& [cpu, waiting] : open_) {
+      if (!waiting.empty()) {
+        return Damaged(fmt::format("buffer {} lacks events", waiting.front()->buffer().ordinal));
+      }
+    }
+    return {};
+  }
+
+  Status CompareHash() {
+    Sha256 hash;
+    std::vector<std::byte> bytes(kCopyBytes);
+    for (uint64_t at = 0; at < out_.size();) {
+      const auto part = std::span(bytes).first(std::min<uint64_t>(bytes.size(), out_.size() - at));
+      ETWPIPE_RETURN_IF_ERROR(out_.ReadAt(at, part));
+      hash.Update(part);
+      at += part.size();
+    }
+    if (hash.Finish() == archive_.trailer()->original_sha256()) return {};
+    return Damaged("the result differs from the original: its SHA-256 is another one");
+  }
+
+  Archive& archive_;
+  OutputFile& out_;
+  const RestoreOptions& options_;
+  RestoreQueue queue_;
+  BlockWalker walker_;
+  DecodedBlock decoded_;
+  std::unique_ptr<BufferPlacer> placer_;
+  std::map<uint16_t, std::deque<std::unique_ptr<BufferAssembler>>> open_;
+  uint64_t open_bytes_ = 0;
+  RestoreResult result_;
+};
+
+}  // namespace
+
+bool CanRestore(const Archive& archive, std::string& reason) {
+  reason.clear();
+  if (archive.trailer() == nullptr) {
+    reason = "the archive lacks its end";
+  } else if (!archive.trailer()->exact()) {
+    reason = archive.trailer()->not_exact_reason();
+    if (reason.empty()) reason = "it is not exact";
+  }
+  return reason.empty();
+}
+
+Result<RestoreResult> RestoreEtl(const std::shared_ptr<Archive>& archive, OutputFile& out,
+                                 const RestoreOptions& options) {
+  std::string reason;
+  if (!CanRestore(*archive, reason)) {
+    return Status::Input(
+        fmt::format("{}: the original cannot be restored: {}", archive->file()->path(), reason));
+  }
+  return Restorer(*archive, out, options).Run();
+}
+
+}  // namespace etwpipe::etwp

@@ -1,0 +1,317 @@
+#include "formats/etwp/verify.h"
+
+#include <fmt/format.h>
+#include <google/protobuf/util/message_differencer.h>
+
+#include <algorithm>
+#include <bitset>
+#include <unordered_map>
+
+#include "formats/etwp/block_codec.h"
+#include "formats/etwp/frame.h"
+#include "formats/etwp/restore_section.h"
+
+namespace etwpipe::etwp {
+namespace {
+
+using Level = VerifyFinding::Level;
+using google::protobuf::util::MessageDifferencer;
+
+// Which ids were seen: bits in pages, since ids of one buffer lie close together.
+class IdSet {
+ public:
+  static constexpr size_t kMaxPages = size_t{1} << 19;  // 256 MiB
+
+  // False if it was there already. Once the set is full(), ids of new pages are not looked at.
+  bool Add(uint64_t id) {
+    const uint64_t page = id / kPageIds;
+    auto found = pages_.find(page);
+    if (found == pages_.end()) {
+      if (pages_.size() == kMaxPages) {
+        full_ = true;
+        return true;
+      }
+      found = pages_.emplace(page, std::make_unique<std::bitset<kPageIds>>()).first;
+    }
+    auto bit = (*found->second)[id % kPageIds];
+    const bool fresh = !bit;
+    bit = true;
+    return fresh;
+  }
+  bool full() const { return full_; }
+
+ private:
+  static constexpr size_t kPageIds = 4096;
+  std::unordered_map<uint64_t, std::unique_ptr<std::bitset<kPageIds>>> pages_;
+  bool full_ = false;
+};
+
+// One check: the first thing that is wrong, and how many more there are.
+class Check {
+ public:
+  explicit Check(std::string name) : name_(std::move(name)) {}
+
+  void Complain(std::string text, Level level = Level::kError) {
+    if (level == Level::kError ? errors_++ == 0 : errors_ == 0 && notes_++ == 0) text_ = std::move(text);
+  }
+  VerifyFinding Finding(std::string ok_text) const {
+    if (errors_ > 1) return {name_, Level::kError, fmt::format("{}; {} more", text_, errors_ - 1)};
+    if (errors_ == 1) return {name_, Level::kError, text_};
+    if (notes_ > 0) return {name_, Level::kNote, text_};
+    return {name_, Level::kOk, std::move(ok_text)};
+  }
+
+ private:
+  std::string name_;
+  std::string text_;
+  uint64_t errors_ = 0;
+  uint64_t notes_ = 0;
+};
+
+class Verifier {
+ public:
+  Verifier(Archive& archive, const CancelToken* cancel) : archive_(archive), cancel_(cancel) {}
+
+  Result<std::vector<VerifyFinding>> Run(const Diagnostics& opening) {
+    for (const auto& entry : opening.entries()) {
+      (entry.id == DiagnosticId::kArchiveTruncated ? end_ : frames_).Complain(entry.text);
+    }
+    FrameWalker walker(*archive_.file());
+    Diagnostics damage;
+    ReadFrame frame;
+    while (true) {
+      if (cancel_ != nullptr && cancel_->cancelled()) return Status::Cancelled();
+      const auto more = walker.Next(frame, &damage);
+      if (!more.ok()) return more.status();
+      if (!*more) break;
+      ++frame_count_;
+      Look(frame);
+    }
+    for (const auto& range : damage.ranges()) {
+      frames_.Complain(fmt::format("{} (at {}, {} bytes)", range.reason, range.place.offset, range.place.length));
+    }
+    CheckIndexEnd();
+    CheckCounts();
+    return Findings();
+  }
+
+ private:
+  void Look(const ReadFrame& frame) {
+    switch (frame.body.body_case()) {
+      case v1::Frame::kHeader: LookAtHeader(frame); break;
+      case v1::Frame::kDictionary: LookAtDictionary(frame); break;
+      case v1::Frame::kBlock: LookAtBlock(frame); break;
+      case v1::Frame::kRestore: LookAtRestore(frame); break;
+      case v1::Frame::kIndex:
+      case v1::Frame::kTrailer: break;
+      default: frames_.Complain(fmt::format("a frame of an unknown kind stands at {}", frame.place.offset));
+    }
+  }
+
+  void LookAtHeader(const ReadFrame& frame) {
+    ++headers_;
+    if ((frame.place.offset == 0) != (frame.body.magic() == kFileMagic)) {
+      header_.Complain(fmt::format("the magic of the frame at {} is out of place", frame.place.offset));
+    }
+    if (!MessageDifferencer::Equals(frame.body.header(), archive_.header())) {
+      header_.Complain(fmt::format("the copy at {} differs", frame.place.offset));
+    }
+  }
+
+  void LookAtDictionary(const ReadFrame& frame) {
+    const auto& dictionary = frame.body.dictionary();
+    if (const auto fault = names_.Add(dictionary); !fault.empty()) {
+      dictionary_.Complain(fmt::format("the dictionary at {}: {}", frame.place.offset, fault));
+    }
+    if (!dictionary.complete()) {
+      entries_ += static_cast<uint64_t>(dictionary.kinds_size() + dictionary.annotations_size());
+      return;
+    }
+    ++complete_;
+    if (static_cast<uint64_t>(dictionary.kinds_size() + dictionary.annotations_size()) != entries_) {
+      dictionary_.Complain(fmt::format("the complete dictionary at {} has other entries than the ones before it",
+                                       frame.place.offset));
+    }
+  }
+
+  void LookAtBlock(const ReadFrame& frame) {
+    const v1::Block& block = frame.body.block();
+    const auto complain = [&](const std::string& what) {
+      blocks_.Complain(fmt::format("the block at {}: {}", frame.place.offset, what));
+    };
+    ++block_count_;
+    if (block.first_event() != events_) complain(fmt::format("starts with event {}, not {}", block.first_event(), events_));
+    events_ = block.first_event() + block.events();
+    LookAtEntry(frame);
+    BlockNames names;
+    if (const auto error = FindNames(block, names_, names)) return complain(error->reason);
+    if (const auto error = DecodeBlock(block, names, decoded_)) return complain(error->reason);
+    int64_t low = decoded_.rows.front().timestamp;
+    int64_t high = low;
+    for (const auto& row : decoded_.rows) {
+      low = std::min(low, row.timestamp);
+      high = std::max(high, row.timestamp);
+      if (!ids_.Add(row.instance_id)) {
+        id_check_.Complain(fmt::format("id {} occurs twice, again in the block at {}", row.instance_id, frame.place.offset));
+      }
+    }
+    if (low != block.min_timestamp() || high != block.max_timestamp()) complain("states another time range than it has");
+    LookAtKinds(frame);
+  }
+
+  const v1::BlockEntry* EntryOf(const ReadFrame& frame) const {
+    const auto& entries = archive_.index().blocks();
+    const auto found =
+        std::lower_bound(entries.begin(), entries.end(), frame.place.offset,
+                         [](const v1::BlockEntry& entry, uint64_t offset) { return entry.frame().offset() < offset; });
+    return found != entries.end() && found->frame().offset() == frame.place.offset ? &*found : nullptr;
+  }
+
+  void LookAtEntry(const ReadFrame& frame) {
+    if (!archive_.has_index()) return;
+    const v1::BlockEntry* entry = EntryOf(frame);
+    const v1::Block& block = frame.body.block();
+    if (entry == nullptr) return index_.Complain(fmt::format("the block at {} is missing", frame.place.offset));
+    ++indexed_;
+    if (entry->frame().length() != frame.place.length || entry->first_event() != block.first_event() ||
+        entry->events() != block.events() || entry->record_bytes() != block.record_bytes() ||
+        entry->min_timestamp() != block.min_timestamp() || entry->max_timestamp() != block.max_timestamp() ||
+        !std::equal(entry->kinds().begin(), entry->kinds().end(), block.kinds().begin(), block.kinds().end())) {
+      index_.Complain(fmt::format("the entry of the block at {} says other things than the block", frame.place.offset));
+    }
+  }
+
+  void LookAtKinds(const ReadFrame& frame) {
+    const v1::BlockEntry* entry = EntryOf(frame);
+    if (entry == nullptr) return;
+    const auto kinds = static_cast<size_t>(frame.body.block().kinds_size());
+    std::vector<uint64_t> events(kinds);
+    std::vector<uint64_t> bytes(kinds);
+    for (const auto& row : decoded_.rows) {
+      ++events[row.kind];
+      bytes[row.kind] += row.size;
+    }
+    if (!std::equal(events.begin(), events.end(), entry->kind_events().begin(), entry->kind_events().end()) ||
+        !std::equal(bytes.begin(), bytes.end(), entry->kind_bytes().begin(), entry->kind_bytes().end())) {
+      index_.Complain(fmt::format("the counts per kind of the block at {} are wrong", frame.place.offset));
+    }
+  }
+
+  void LookAtRestore(const ReadFrame& frame) {
+    const v1::Restore& restore = frame.body.restore();
+    if (restore.first_buffer() != buffers_) {
+      restore_.Complain(fmt::format("the restore frame at {} starts with buffer {}, not {}", frame.place.offset,
+                                    restore.first_buffer(), buffers_));
+    }
+    buffers_ = restore.first_buffer() + restore.buffers();
+    ++restore_frames_;
+    RestoreBuffers parts;
+    if (const auto error = DecodeRestore(restore, parts)) {
+      return restore_.Complain(fmt::format("the restore frame at {}: {}", frame.place.offset, error->reason));
+    }
+    for (const auto& buffer : parts.buffers) {
+      restored_events_ += buffer.records;
+      covered_.emplace_back(buffer.file_offset, buffer.file_size);
+    }
+  }
+
+  void CheckIndexEnd() {
+    if (!archive_.has_index()) return;
+    if (indexed_ != static_cast<uint64_t>(archive_.index().blocks_size())) {
+      index_.Complain(fmt::format("it lists {} blocks, {} of them stand where it says", archive_.index().blocks_size(),
+                                  indexed_));
+    }
+    if (restore_frames_ != static_cast<uint64_t>(archive_.index().restores_size())) {
+      index_.Complain(
+          fmt::format("it lists {} restore frames, there are {}", archive_.index().restores_size(), restore_frames_));
+    }
+    if (headers_ != 2) header_.Complain(fmt::format("{} good copies instead of 2", headers_));
+    if (complete_ != 1) dictionary_.Complain(fmt::format("{} good complete copies instead of 1", complete_));
+  }
+
+  void CheckCounts() {
+    const v1::Trailer* trailer = archive_.trailer();
+    if (trailer == nullptr) {
+      counts_.Complain("there is no trailer to compare with");
+      restore_.Complain("there is no trailer that says whether the archive is exact");
+      return;
+    }
+    if (trailer->events() != events_ || trailer->blocks() != block_count_) {
+      counts_.Complain(fmt::format("the trailer says {} events in {} blocks, there are {} in {}", trailer->events(),
+                                   trailer->blocks(), events_, block_count_));
+    }
+    if (trailer->restore_buffers() != buffers_) {
+      restore_.Complain(fmt::format("the trailer says {} buffers, there are {}", trailer->restore_buffers(), buffers_));
+    }
+    if (!trailer->exact()) {
+      restore_.Complain(fmt::format("the archive does not give its original back: {}", trailer->not_exact_reason()),
+                        Level::kNote);
+      return;
+    }
+    if (restored_events_ != events_) {
+      restore_.Complain(fmt::format("the buffers hold {} events, the blocks {}", restored_events_, events_));
+    }
+    std::sort(covered_.begin(), covered_.end());
+    uint64_t end = 0;
+    for (const auto& [offset, size] : covered_) {
+      if (offset != end) break;
+      end = offset + size;
+    }
+    if (end != trailer->original_size()) {
+      restore_.Complain(fmt::format("the buffers cover {} of {} bytes of the original", end, trailer->original_size()));
+    }
+  }
+
+  std::vector<VerifyFinding> Findings() {
+    if (ids_.full()) id_check_.Complain("too many different ids to compare them all", Level::kNote);
+    return {
+        end_.Finding("tail and index are there"),
+        frames_.Finding(fmt::format("{} frames with right checksums", frame_count_)),
+        header_.Finding("both copies are equal"),
+        dictionary_.Finding(fmt::format("{} entries, twice", entries_)),
+        blocks_.Finding(fmt::format("{} blocks decoded", block_count_)),
+        index_.Finding("it says what the blocks say"),
+        id_check_.Finding(fmt::format("{} ids, none twice", events_)),
+        counts_.Finding(fmt::format("{} events", events_)),
+        restore_.Finding(fmt::format("{} buffers cover the original", buffers_)),
+    };
+  }
+
+  Archive& archive_;
+  const CancelToken* cancel_;
+  DecodedBlock decoded_;
+  Dictionary names_;
+  IdSet ids_;
+  uint64_t frame_count_ = 0;
+  uint64_t headers_ = 0;
+  uint64_t entries_ = 0;
+  uint64_t complete_ = 0;
+  uint64_t block_count_ = 0;
+  uint64_t events_ = 0;
+  uint64_t indexed_ = 0;
+  uint64_t restore_frames_ = 0;
+  uint64_t buffers_ = 0;
+  uint64_t restored_events_ = 0;
+  std::vector<std::pair<uint64_t, uint64_t>> covered_;
+  Check end_{"end"};
+  Check frames_{"frames"};
+  Check header_{"header"};
+  Check dictionary_{"dictionary"};
+  Check blocks_{"blocks"};
+  Check index_{"index"};
+  Check id_check_{"ids"};
+  Check counts_{"counts"};
+  Check restore_{"restore"};
+};
+
+}  // namespace
+
+Result<std::vector<VerifyFinding>> VerifyArchive(const std::shared_ptr<InputFile>& file, int /*threads*/,
+                                                 const CancelToken* cancel) {
+  Diagnostics opening;
+  const auto archive = Archive::Open(file, &opening);
+  if (!archive.ok()) return archive.status();
+  return Verifier(**archive, cancel).Run(opening);
+}
+
+}  // namespace etwpipe::etwp
