@@ -61,8 +61,7 @@ Result<v1::PipelineConfig> ParseJson(std::string_view text, std::string_view nam
       google::protobuf::StringPiece(text.data(), text.size()), &config, options);
   if (!status.ok()) {
     const auto message = status.message();
-    return Status::InvalidArgument(
-        fmt::format("{}: {}", name, std::string_view(message.data(), message.size())));
+    return Status::InvalidArgument(fmt::format("{}: {}", name, std::string_view(message.data(), message.size())));
   }
   return config;
 }

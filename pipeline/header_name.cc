@@ -8,9 +8,9 @@ namespace {
 
 // In the order of HeaderKind.
 constexpr std::array<std::string_view, kHeaderKinds> kNames = {
-    "UNKNOWN",       "SYSTEM32",    "SYSTEM64",    "COMPACT32",  "COMPACT64",  "FULL_HEADER32",  "FULL_HEADER64",
-    "INSTANCE32",    "INSTANCE64",  "PERFINFO32",  "PERFINFO64", "EVENT_HEADER32", "EVENT_HEADER64", "MESSAGE",
-    "TIMED",         "ERROR"};
+    "UNKNOWN",        "SYSTEM32",   "SYSTEM64",   "COMPACT32",  "COMPACT64",  "FULL_HEADER32",
+    "FULL_HEADER64",  "INSTANCE32", "INSTANCE64", "PERFINFO32", "PERFINFO64", "EVENT_HEADER32",
+    "EVENT_HEADER64", "MESSAGE",    "TIMED",      "ERROR"};
 
 struct UnknownName {
   std::array<char, 10> text{'U', 'N', 'K', 'N', 'O', 'W', 'N'};

@@ -59,7 +59,8 @@ std::string_view Trimmed(std::string_view text) {
 }
 
 std::string_view Unquoted(std::string_view text) {
-  if (text.size() >= 2 && (text.front() == '\'' || text.front() == '"') && text.find(text.front(), 1) == text.size() - 1) {
+  if (text.size() >= 2 && (text.front() == '\'' || text.front() == '"') &&
+      text.find(text.front(), 1) == text.size() - 1) {
     return text.substr(1, text.size() - 2);
   }
   return text;
@@ -110,7 +111,9 @@ std::vector<std::string_view> ListItems(std::string_view text) {
 }
 
 std::string AllowedScalar(const FieldDescriptor& field) {
-  const auto integers = [](auto lowest, auto highest) { return fmt::format("a whole number from {} to {}", lowest, highest); };
+  const auto integers = [](auto lowest, auto highest) {
+    return fmt::format("a whole number from {} to {}", lowest, highest);
+  };
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_INT32: {
       using Limits = std::numeric_limits<int32_t>;
@@ -195,8 +198,7 @@ bool StoreScalar(Message& options, const FieldDescriptor& field, std::string_vie
 }  // namespace
 
 std::unique_ptr<Message> NewOptions(const google::protobuf::Descriptor& type) {
-  return std::unique_ptr<Message>(
-      google::protobuf::MessageFactory::generated_factory()->GetPrototype(&type)->New());
+  return std::unique_ptr<Message>(google::protobuf::MessageFactory::generated_factory()->GetPrototype(&type)->New());
 }
 
 std::vector<std::string> OptionNames(const google::protobuf::Descriptor& type) {

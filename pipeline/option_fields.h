@@ -22,9 +22,9 @@ std::vector<std::string> OptionNames(const google::protobuf::Descriptor& type);
 /// What one may write for a field: "text", "a whole number", "keep or drop", "numbers, separated by commas" ...
 std::string AllowedValues(const google::protobuf::FieldDescriptor& field);
 
-/// Sets one field from text: strings as they are, numbers decimal or 0x, true and false, enums by their lower-case short
-/// name (CONTEXT_DROP of enum Context is `drop`), repeated fields as a list with commas. An error says what was found
-/// and what is allowed; it does not name the field.
+/// Sets one field from text: strings as they are, numbers decimal or 0x, true and false, enums by their lower-case
+/// short name (CONTEXT_DROP of enum Context is `drop`), repeated fields as a list with commas. An error says what was
+/// found and what is allowed; it does not name the field.
 Status SetOption(google::protobuf::Message& options, const google::protobuf::FieldDescriptor& field,
                  std::string_view value);
 

@@ -84,8 +84,8 @@ Status CheckAnnotations(Plan& plan) {
     }
     for (const auto& column : info.produces) {
       if (const std::string* other = producer_of(column.name)) {
-        return Status::InvalidArgument(fmt::format("stages '{}' and '{}' both produce the annotation '{}'", *other,
-                                                   planned.label, column.name));
+        return Status::InvalidArgument(
+            fmt::format("stages '{}' and '{}' both produce the annotation '{}'", *other, planned.label, column.name));
       }
       producers.emplace_back(column.name, planned.label);
       plan.annotations.push_back(column);

@@ -21,6 +21,7 @@ namespace etwpipe {
 namespace {
 
 constexpr size_t kCopyBytes = 1 << 20;
+constexpr const char* kStandardOutput = "standard output";
 
 std::string ErrorText(int error) { return std::generic_category().message(error); }
 
@@ -44,6 +45,7 @@ Result<int> OpenSpool(const std::string& wanted_folder) {
 
 Status OutputError(const std::string& path, int error) {
   if (error == ENOSPC || error == EDQUOT) {
+    if (path == kStandardOutput) return Status::Output(fmt::format("{}: no space left where it goes", path));
     return Status::Output(
         fmt::format("{}: no space left; the incomplete output was removed. Free space or choose another folder", path));
   }
@@ -109,7 +111,8 @@ Result<std::shared_ptr<InputFile>> InputFile::Open(const std::string& path, cons
       ETWPIPE_RETURN_IF_ERROR(keep(std::span(chunk).first(static_cast<size_t>(count))));
     }
   }
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // O_NONBLOCK: a named pipe without a writer is refused below and not waited for.
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return Status::Input(fmt::format("{}: cannot open: {}", path, ErrorText(errno)));
   std::shared_ptr<InputFile> file(new InputFile(path, fd, 0, false));
   struct stat info {};
@@ -160,7 +163,7 @@ bool InputFile::IsSameFile(const std::string& path) const { return SameFile(fd_,
 Result<std::unique_ptr<OutputFile>> OutputFile::Create(const std::string& path, bool force, Stdout stdout_mode,
                                                        const std::string& spool_dir) {
   std::unique_ptr<OutputFile> file(new OutputFile());
-  file->path_ = path == "-" ? "standard output" : path;
+  file->path_ = path == "-" ? kStandardOutput : path;
   file->force_ = force;
   if (path == "-") {
     if (stdout_mode == Stdout::kSpool) {

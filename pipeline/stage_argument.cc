@@ -105,7 +105,8 @@ class ArgumentParser {
         case '"': {
           const size_t close = text_.find(text_[i], i + 1);
           if (close == std::string_view::npos) {
-            return Status::InvalidArgument(fmt::format("the quote at character {} of its options is not closed", i + 1));
+            return Status::InvalidArgument(
+                fmt::format("the quote at character {} of its options is not closed", i + 1));
           }
           i = close;
           break;

@@ -1,5 +1,5 @@
-// Walks the file as a reader does, processor by processor, so that damage shows up as the reader's own diagnostics; what
-// a reader does not care for (fill, flags, sequence numbers) is looked at buffer by buffer.
+// Walks the file as a reader does, processor by processor, so that damage shows up as the reader's own diagnostics;
+// what a reader does not care for (fill, flags, sequence numbers) is looked at buffer by buffer.
 #include "formats/etl/etl_verify.h"
 
 #include <fmt/format.h>
@@ -26,7 +26,7 @@ class Check {
 
   void Complain(uint64_t offset, std::string text) {
     ++count_;
-    if (count_ > 1 && offset >= offset_) return;
+    if (count_ > 1 && offset > offset_) return;
     offset_ = offset;
     text_ = std::move(text);
   }
@@ -101,8 +101,8 @@ class Verifier {
     id_map_.Complain(diagnostics, {kIdMapBad, kIdMapMismatch});
     oddities_.Complain(diagnostics, {kUnknownHeader, kSecondFileHeader, kBackgroundBuffer, kSequenceRepeats});
     std::vector<VerifyFinding> findings;
-    for (const Check* check : {&header_, &sizes_, &offset_, &inflated_, &walk_, &items_, &order_, &written_,
-                               &sequence_, &fill_, &flush_, &id_map_, &oddities_}) {
+    for (const Check* check : {&header_, &sizes_, &offset_, &inflated_, &walk_, &items_, &order_, &written_, &sequence_,
+                               &fill_, &flush_, &id_map_, &oddities_}) {
       findings.push_back(check->Finding());
     }
     if (rule_ == Level::kNote) {
@@ -149,8 +149,8 @@ class Verifier {
 
   void CheckFill(const SourceBuffer& buffer) {
     if (buffer.compressed) return;
-    const auto fill = std::span<const std::byte>(buffer.image).subspan(std::min<size_t>(buffer.data_end,
-                                                                                       buffer.image.size()));
+    const auto fill =
+        std::span<const std::byte>(buffer.image).subspan(std::min<size_t>(buffer.data_end, buffer.image.size()));
     const auto odd = std::count_if(fill.begin(), fill.end(), [](std::byte b) { return b != std::byte{0xFF}; });
     if (odd != 0) fill_.Complain(buffer.file_offset, fmt::format("{} bytes of fill are not 0xFF", odd));
   }
@@ -168,8 +168,8 @@ class Verifier {
     const LogFileHeader& header = source_.log_file_header();
     const uint32_t expected = header.pointer64 ? 8 : 4;
     if (header.pointer_size == expected) return;
-    header_.Complain(0, fmt::format("PointerSize {} in a header record of {}-byte pointers", header.pointer_size,
-                                    expected));
+    header_.Complain(
+        0, fmt::format("PointerSize {} in a header record of {}-byte pointers", header.pointer_size, expected));
   }
 
   void CheckFlushMarkers() {

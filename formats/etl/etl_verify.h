@@ -11,8 +11,8 @@
 
 namespace etwpipe::etl {
 
-/// Reads the whole file and returns one finding per check, in a fixed order. What a foreign writer may do otherwise is a
-/// note, and an error in files that carry our id map. kInput if the file is no .etl at all.
+/// Reads the whole file and returns one finding per check, in a fixed order. What a foreign writer may do otherwise is
+/// a note, and an error in files that carry our id map. kInput if the file is no .etl at all.
 Result<std::vector<VerifyFinding>> VerifyEtl(std::shared_ptr<InputFile> file, int threads, const CancelToken* cancel);
 
 }  // namespace etwpipe::etl

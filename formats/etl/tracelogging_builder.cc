@@ -98,17 +98,11 @@ PayloadWriter& PayloadWriter::AddUnicode(std::string_view text) {
 }
 
 PayloadWriter& PayloadWriter::AddUnicode(std::u16string_view text) {
-  std::byte* place = Grow(2 * (text.size() + 1));
-  std::memcpy(place, text.data(), 2 * text.size());
-  StoreAt(place, 2 * text.size(), uint16_t{0});
-  return *this;
+  return AddBytes(std::as_bytes(std::span(text))).Add(uint16_t{0});
 }
 
 PayloadWriter& PayloadWriter::AddAnsi(std::string_view text) {
-  std::byte* place = Grow(text.size() + 1);
-  std::memcpy(place, text.data(), text.size());
-  place[text.size()] = std::byte{0};
-  return *this;
+  return AddBytes(std::as_bytes(std::span(text))).Add(uint8_t{0});
 }
 
 PayloadWriter& PayloadWriter::AddCountedAnsi(std::string_view text) {

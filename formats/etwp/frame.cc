@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <xxhash.h>
+#include <zstd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -15,10 +16,10 @@ constexpr size_t kMinRead = 64 * 1024;
 
 uint64_t Checksum(std::span<const std::byte> body) { return XXH3_64bits(body.data(), body.size()); }
 
-// Protobuf tag that a frame body can begin with: the magic, or a length-delimited field 10 to 15.
+// Protobuf tag that a frame body can begin with: the magic, or a length-delimited field 9 to 15.
 bool PlausibleBody(std::byte first) {
   const auto tag = std::to_integer<uint32_t>(first);
-  return tag == 0x09 || (tag >= 0x52 && tag <= 0x7A && (tag & 7) == 2);
+  return tag == 0x09 || (tag >= 0x4A && tag <= 0x7A && (tag & 7) == 2);
 }
 
 struct Prefix {
@@ -31,11 +32,32 @@ Prefix LoadPrefix(const std::byte* bytes) {
   return {LoadAt<uint32_t>(bytes, 0), LoadAt<uint32_t>(bytes, 4), LoadAt<uint64_t>(bytes, 8)};
 }
 
+// Puts the message that a packed frame holds in its place; the reason if there is none.
+std::string Unpack(v1::Frame& frame) {
+  const std::string content = std::move(*frame.mutable_packed()->mutable_content());
+  const size_t length = frame.packed().length();
+  if (length > kMaxContent) return fmt::format("it declares {} bytes of packed message", length);
+  if (ZSTD_getFrameContentSize(content.data(), content.size()) != length) {
+    return "its packed message states another size than declared";
+  }
+  std::string message(length, '\0');
+  const size_t inflated = ZSTD_decompress(message.data(), message.size(), content.data(), content.size());
+  if (ZSTD_isError(inflated) || inflated != length) return "its packed message does not inflate";
+  v1::Frame inner;
+  if (!inner.ParseFromString(message)) return "its packed message cannot be parsed";
+  if (inner.has_packed() || inner.has_block() || inner.has_restore()) return "it packs what may not be packed";
+  inner.set_magic(frame.magic());
+  inner.set_format_version(frame.format_version());
+  inner.set_min_reader_version(frame.min_reader_version());
+  frame.Swap(&inner);
+  return {};
+}
+
 // Parses a body whose checksum is right; the reason if it is no message of ours.
 std::string ParseBody(std::span<const std::byte> body, v1::Frame& frame) {
   frame.Clear();
   if (!frame.ParseFromArray(body.data(), static_cast<int>(body.size()))) return "its message cannot be parsed";
-  return {};
+  return frame.has_packed() ? Unpack(frame) : std::string();
 }
 
 }  // namespace
@@ -54,6 +76,28 @@ Result<std::vector<std::byte>> MakeFrame(const v1::Frame& body) {
   return frame;
 }
 
+Result<std::vector<std::byte>> MakePackedFrame(const v1::Frame& body) {
+  constexpr int kLevel = 12;
+  v1::Frame inner = body;
+  inner.clear_magic();
+  inner.clear_format_version();
+  inner.clear_min_reader_version();
+  const std::string message = inner.SerializeAsString();
+  if (message.size() > kMaxContent) return MakeFrame(body);
+  std::string content(ZSTD_compressBound(message.size()), '\0');
+  const size_t size = ZSTD_compress(content.data(), content.size(), message.data(), message.size(), kLevel);
+  if (ZSTD_isError(size)) return Status::Internal(fmt::format("zstd: {}", ZSTD_getErrorName(size)));
+  if (size >= message.size()) return MakeFrame(body);
+  content.resize(size);
+  v1::Frame outer;
+  outer.set_magic(body.magic());
+  outer.set_format_version(body.format_version());
+  outer.set_min_reader_version(body.min_reader_version());
+  outer.mutable_packed()->set_length(static_cast<uint32_t>(message.size()));
+  outer.mutable_packed()->set_content(std::move(content));
+  return MakeFrame(outer);
+}
+
 uint64_t LoadFrameChecksum(std::span<const std::byte> frame) { return LoadPrefix(frame.data()).checksum; }
 
 std::vector<std::byte> MakeTail(const Tail& tail) {
@@ -68,6 +112,7 @@ std::vector<std::byte> MakeTail(const Tail& tail) {
 
 std::optional<Tail> ParseTail(std::span<const std::byte> bytes) {
   if (bytes.size() != kTailSize || LoadAt<uint64_t>(bytes.data(), 24) != kTailMagic) return std::nullopt;
+  if (LoadAt<uint32_t>(bytes.data(), 12) != 0) return std::nullopt;
   return Tail{LoadAt<uint64_t>(bytes.data(), 0), LoadAt<uint32_t>(bytes.data(), 8),
               LoadAt<uint64_t>(bytes.data(), 16)};
 }

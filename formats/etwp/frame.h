@@ -29,6 +29,10 @@ constexpr uint32_t kMaxFrameBody = kMaxContent + (4u << 20);
 /// The whole frame for `body`: prefix and serialised message. Fails if the body is too long for a frame.
 Result<std::vector<std::byte>> MakeFrame(const v1::Frame& body);
 
+/// The same with the body packed where that makes it smaller. For all frames but blocks and restore frames, which
+/// compress their columns themselves.
+Result<std::vector<std::byte>> MakePackedFrame(const v1::Frame& body);
+
 /// The checksum in the prefix of a frame that MakeFrame() made.
 uint64_t LoadFrameChecksum(std::span<const std::byte> frame);
 

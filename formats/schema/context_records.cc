@@ -11,9 +11,7 @@ struct GuidWords {
   uint64_t high = 0;
 };
 
-consteval uint64_t HexDigit(char c) {
-  return static_cast<uint64_t>(c >= 'a' ? c - 'a' + 10 : c - '0');
-}
+consteval uint64_t HexDigit(char c) { return static_cast<uint64_t>(c >= 'a' ? c - 'a' + 10 : c - '0'); }
 
 consteval GuidWords Words(const char (&text)[37]) {
   // Stored order of the 16 bytes within the 32 digits: the first three fields are little-endian.

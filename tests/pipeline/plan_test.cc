@@ -89,7 +89,8 @@ class PlanTest : public testing::Test {
 };
 
 TEST_F(PlanTest, OneUnnamedValueGoesToTheMainOption) {
-  EXPECT_EQ(Parsed<v1::FilterWhereOptions>("filter.where:pid == 4 and size > 90").expression(), "pid == 4 and size > 90");
+  EXPECT_EQ(Parsed<v1::FilterWhereOptions>("filter.where:pid == 4 and size > 90").expression(),
+            "pid == 4 and size > 90");
   EXPECT_EQ(Parsed<v1::FilterTimeOptions>("filter.time:10s..20s").range(), "10s..20s");
   EXPECT_THAT(Parsed<v1::FilterProcessOptions>("filter.process:1234").pids(), ElementsAre(1234));
   EXPECT_THAT(Parsed<v1::FilterProcessOptions>("filter.process:1,2,3").pids(), ElementsAre(1, 2, 3));
@@ -134,9 +135,9 @@ TEST_F(PlanTest, QuotesAroundAValueAreOptional) {
 }
 
 TEST_F(PlanTest, EveryTypeOfOptionReadsItsText) {
-  const auto options = All(
-      "test.all:flag=true,small=-2147483648,big=-9223372036854775808,usmall=0xffffffff,ubig=18446744073709551615,"
-      "real=-1.5e3,ratio=0.25,mode=very_fast,numbers=1,0x2,-3,words=a,'b,c',d,modes=slow,very_fast");
+  const auto options =
+      All("test.all:flag=true,small=-2147483648,big=-9223372036854775808,usmall=0xffffffff,ubig=18446744073709551615,"
+          "real=-1.5e3,ratio=0.25,mode=very_fast,numbers=1,0x2,-3,words=a,'b,c',d,modes=slow,very_fast");
   EXPECT_TRUE(options.flag());
   EXPECT_EQ(options.small(), std::numeric_limits<int32_t>::min());
   EXPECT_EQ(options.big(), std::numeric_limits<int64_t>::min());
@@ -260,8 +261,9 @@ TEST_F(PlanTest, ConfigErrorsGiveLineAndColumn) {
   };
   EXPECT_THAT(error("stages {\n  nam: \"x\"\n}"),
               StartsWith("my.textproto:2:6: unknown option 'nam' of etwpipe.v1.StageConfig; did you mean name"));
-  EXPECT_THAT(error("stages {\n  options {\n    [type.googleapis.com/etwpipe.v1.FilterTimeOptions] { rnge: \"1s..\" }\n  }\n}"),
-              HasSubstr("unknown option 'rnge' of etwpipe.v1.FilterTimeOptions; did you mean range?"));
+  EXPECT_THAT(
+      error("stages {\n  options {\n    [type.googleapis.com/etwpipe.v1.FilterTimeOptions] { rnge: \"1s..\" }\n  }\n}"),
+      HasSubstr("unknown option 'rnge' of etwpipe.v1.FilterTimeOptions; did you mean range?"));
   EXPECT_THAT(error("stages { name: 5 }"), StartsWith("my.textproto:1:"));
   EXPECT_THAT(error("stages {"), StartsWith("my.textproto:1:"));
   EXPECT_THAT(error("{\"stages\": ["), StartsWith("my.textproto: "));
@@ -271,8 +273,9 @@ TEST_F(PlanTest, ConfigErrorsGiveLineAndColumn) {
 TEST_F(PlanTest, UnknownStagesAndForeignOptionsAreErrors) {
   EXPECT_THAT(PlanError("stages { name: \"filter.tim\" }"),
               HasSubstr("stage 1 'filter.tim': unknown stage 'filter.tim'; did you mean filter.time"));
-  EXPECT_THAT(PlanError("stages { name: \"filter.time\" options { [type.googleapis.com/etwpipe.v1.FilterWhereOptions] {} } }"),
-              HasSubstr("its options are of type 'etwpipe.v1.FilterWhereOptions'; it takes 'etwpipe.v1.FilterTimeOptions'"));
+  EXPECT_THAT(
+      PlanError("stages { name: \"filter.time\" options { [type.googleapis.com/etwpipe.v1.FilterWhereOptions] {} } }"),
+      HasSubstr("its options are of type 'etwpipe.v1.FilterWhereOptions'; it takes 'etwpipe.v1.FilterTimeOptions'"));
   v1::PipelineConfig config;
   config.add_stages()->set_name("filter.time");
   config.mutable_stages(0)->mutable_options()->set_type_url("x/etwpipe.v1.FilterTimeOptions");
@@ -283,7 +286,8 @@ TEST_F(PlanTest, UnknownStagesAndForeignOptionsAreErrors) {
 }
 
 TEST_F(PlanTest, LabelsAreMadeDifferentOrRefused) {
-  const auto plan = PlanOf("stages{name:'test.all'} stages{name:'test.all'} stages{name:'test.all' label:'test.all#2'}");
+  const auto plan =
+      PlanOf("stages{name:'test.all'} stages{name:'test.all'} stages{name:'test.all' label:'test.all#2'}");
   ASSERT_TRUE(plan.ok()) << plan.status().message();
   EXPECT_EQ(plan->stages[0].label, "test.all");
   EXPECT_EQ(plan->stages[1].label, "test.all#3");

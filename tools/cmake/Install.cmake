@@ -3,6 +3,7 @@
 include(CMakePackageConfigHelpers)
 
 get_property(libraries GLOBAL PROPERTY ETWPIPE_LIBRARIES)
+list(REMOVE_ITEM libraries etwpipe_tools)  # the command line, of no use to other programs
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/etwpipe)
 
 install(TARGETS ${libraries} EXPORT etwpipe ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}

@@ -242,6 +242,8 @@ TEST(TraceLoggingBuilder, PayloadValuesArePacked) {
                                              {0, 0},
                                              kGuidBytes}));
   EXPECT_EQ(writer.Clear().size(), 0u);
+  writer.AddUnicode(std::u16string_view()).AddUnicode(std::string_view()).AddAnsi({}).AddBinary({});
+  EXPECT_EQ(ToBytes(writer.bytes()), Bytes(7, 0)) << "empty texts";
 }
 
 TEST(TraceLoggingBuilder, PayloadGrowsWithoutLosingBytes) {

@@ -1,0 +1,11 @@
+// filter.process: keeps the events of some processes.
+#pragma once
+
+#include "pipeline/registry.h"
+
+namespace etwpipe {
+
+/// What the registry lists.
+Registry::Entry FilterProcessEntry();
+
+}  // namespace etwpipe

@@ -1,0 +1,26 @@
+#include "stages/filter_where/expression.h"
+
+#include <utility>
+
+#include "stages/filter_where/checker.h"
+#include "stages/filter_where/compiler.h"
+#include "stages/filter_where/parser.h"
+
+namespace etwpipe {
+
+Expression::Expression(std::string_view text, std::unique_ptr<where::Node> root)
+    : text_(text), root_(std::move(root)) {}
+Expression::Expression(Expression&&) noexcept = default;
+Expression& Expression::operator=(Expression&&) noexcept = default;
+Expression::~Expression() = default;
+
+Result<Expression> Expression::Parse(std::string_view text) {
+  auto root = where::ParseExpression(text);
+  if (!root.ok()) return root.status();
+  if (Status status = where::Check(text, *root); !status.ok()) return status;
+  return Expression(text, std::move(*root));
+}
+
+void Expression::Bind(const TraceContext& trace) { program_ = where::Compile(*root_, trace); }
+
+}  // namespace etwpipe

@@ -1,0 +1,46 @@
+// Conditions over events, as `filter.where` and `dump --where` take them. The language: GRAMMAR.md.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "pipeline/event.h"
+#include "pipeline/status.h"
+#include "pipeline/trace_context.h"
+#include "stages/filter_where/program.h"
+
+namespace etwpipe {
+
+namespace where {
+struct Node;
+}
+
+/// Parse, bind to a trace, ask. Asking is const, does not allocate and may happen on any thread.
+class Expression {
+ public:
+  /// Reads and checks an expression. An error is an InvalidArgument that gives the column, what was found and what is
+  /// allowed, and on two more lines the place with a caret.
+  static Result<Expression> Parse(std::string_view text);
+
+  Expression(Expression&&) noexcept;
+  Expression& operator=(Expression&&) noexcept;
+  ~Expression();
+
+  /// Resolves providers and times for the rows of `trace`. Before the first Matches(); once more for another trace.
+  void Bind(const TraceContext& trace);
+  /// Whether the event passes. False as long as the expression is not bound.
+  bool Matches(const EventHeader& row) const { return program_.Matches(row); }
+
+  /// As it was written.
+  const std::string& text() const { return text_; }
+
+ private:
+  Expression(std::string_view text, std::unique_ptr<where::Node> root);
+
+  std::string text_;
+  std::unique_ptr<where::Node> root_;
+  where::Program program_;
+};
+
+}  // namespace etwpipe

@@ -1,0 +1,40 @@
+// The names an expression can use: header fields of an event.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pipeline/event.h"
+
+namespace etwpipe::where {
+
+enum class FieldType : uint8_t {
+  kInteger,   ///< compared with numbers
+  kTime,      ///< time of the event: compared with durations and ISO times
+  kProvider,  ///< compared with GUIDs and provider names
+  kHeader,    ///< header kind: compared with its names
+};
+
+/// Where the bits of a field come from.
+enum class FieldSource : uint8_t { kU8, kU16, kU32, kU64, kI64, kPayloadSize };
+
+struct FieldInfo {
+  std::string_view name;
+  FieldType type;
+  FieldSource source;
+  uint8_t offset;          ///< of the member in EventHeader
+  uint8_t required_flags;  ///< EventFlags without which the field is null; 0 for a field that every event has
+};
+
+/// The field of that name, or null. Lives for ever.
+const FieldInfo* FindField(std::string_view name);
+
+/// All names, for "did you mean".
+std::vector<std::string> FieldNames();
+
+/// Whether a name is set aside for fields that need decoded events: name, kind, payload.X ...
+bool IsReservedName(std::string_view name);
+
+}  // namespace etwpipe::where

@@ -1,0 +1,17 @@
+#include "stages/register_stages.h"
+
+#include "stages/filter_process/filter_process.h"
+#include "stages/filter_time/filter_time.h"
+#include "stages/filter_where/filter_where.h"
+#include "stages/sample_every/sample_every.h"
+
+namespace etwpipe {
+
+void RegisterStages(Registry& registry) {
+  registry.Add(FilterProcessEntry());
+  registry.Add(FilterTimeEntry());
+  registry.Add(FilterWhereEntry());
+  registry.Add(SampleEveryEntry());
+}
+
+}  // namespace etwpipe

@@ -1,0 +1,6 @@
+#!/bin/sh
+# Sends the signal $1 to a run that waits for the end of its input, and exits with that run's status.
+{ cat mixed.etl; sleep 2; } | etwpipe run -q - -o x.etl &
+sleep 0.5
+kill -"$1" $!
+wait $!

@@ -1,0 +1,194 @@
+#include "formats/etwp/block_codec.h"
+
+#include <gtest/gtest.h>
+
+#include "formats/etl/layout.h"
+#include "formats/etl/record_builder.h"
+#include "formats/etwp/frame.h"
+#include "pipeline/byte_reader.h"
+#include "tests/formats/etwp/synthetic_trace.h"
+
+namespace etwpipe::etwp {
+namespace {
+
+using test::MakeTrace;
+using test::OwnedEvent;
+
+// A block of a trace and the dictionary it needs.
+class BlockCodec : public testing::Test {
+ protected:
+  void Load(const std::vector<OwnedEvent>& events) {
+    for (const auto& event : events) {
+      EventHeader row;
+      row.record = event.record.data();
+      row.record_size = static_cast<uint16_t>(event.record.size());
+      row.timestamp = event.timestamp;
+      auto& made = templates_.emplace_back(RecordTemplate::FromRow(row));
+      const uint32_t number = numbers_.KindNumber(made, made.Hash(), frame_);
+      events_.rows.push_back({row.record, event.instance_id, event.timestamp, &made, number, row.record_size,
+                              event.cpu, 0});
+    }
+    EXPECT_EQ(dictionary_.Add(frame_), "");
+  }
+  std::optional<DecodeError> Decode(const v1::Block& block, DecodedBlock& decoded) {
+    BlockNames names;
+    if (auto error = FindNames(block, dictionary_, names)) return error;
+    return DecodeBlock(block, names, decoded);
+  }
+  static void ExpectSame(const std::vector<OwnedEvent>& events, const DecodedBlock& decoded) {
+    ASSERT_EQ(decoded.rows.size(), events.size());
+    for (size_t i = 0; i < events.size(); ++i) {
+      const auto record = decoded.record(decoded.rows[i]);
+      ASSERT_TRUE(std::equal(record.begin(), record.end(), events[i].record.begin(), events[i].record.end())) << i;
+      ASSERT_EQ(decoded.rows[i].instance_id, events[i].instance_id);
+      ASSERT_EQ(decoded.rows[i].timestamp, events[i].timestamp);
+      ASSERT_EQ(decoded.rows[i].cpu, events[i].cpu);
+    }
+  }
+
+  std::deque<RecordTemplate> templates_;
+  DictionaryWriter numbers_;
+  v1::Dictionary frame_;
+  Dictionary dictionary_;
+  BlockEvents events_;
+  BlockEncoder encoder_;
+};
+
+TEST_F(BlockCodec, KindsStoredRawComeBackToo) {
+  const auto trace = MakeTrace(2'000, 21);
+  Load(trace.events);
+  encoder_.set_raw_kinds({1, 2, 3, 5, 8});
+  v1::Block block;
+  ASSERT_TRUE(encoder_.Encode(events_, 3, block).ok());
+  EXPECT_EQ(block.kinds(0), kRawKind);
+  DecodedBlock decoded;
+  ASSERT_FALSE(Decode(block, decoded));
+  ExpectSame(trace.events, decoded);
+}
+
+TEST_F(BlockCodec, ConsecutiveIdsOfACpuAreFree) {
+  std::vector<OwnedEvent> events;
+  uint64_t offset = 72;
+  for (int i = 0; i < 1000; ++i) {
+    etl::SystemFields fields;
+    fields.timestamp = i;
+    OwnedEvent event{MakeInstanceId(0, 3, offset), i, 2, std::vector<std::byte>(32 + i % 40), {}};
+    const std::vector<std::byte> payload(static_cast<size_t>(i % 40));
+    ASSERT_NE(etl::WriteRecord(event.record, fields, payload), 0u);
+    offset += etl::Align8(event.record.size());
+    events.push_back(std::move(event));
+  }
+  Load(events);
+  v1::Block block;
+  ASSERT_TRUE(encoder_.Encode(events_, 3, block).ok());
+  ColumnReader columns;
+  ASSERT_FALSE(columns.Open(block.columns()));
+  std::vector<uint64_t> ids;
+  ASSERT_TRUE(columns.Numbers(v1::COLUMN_INSTANCE_ID, 0, events.size(), ids));
+  EXPECT_NE(ids[0], 0u);
+  EXPECT_TRUE(std::all_of(ids.begin() + 1, ids.end(), [](uint64_t id) { return id == 0; }));
+}
+
+TEST_F(BlockCodec, MissingDictionaryEntryIsAnErrorNotAnEvent) {
+  const auto trace = MakeTrace(100, 22);
+  Load(trace.events);
+  v1::Block block;
+  ASSERT_TRUE(encoder_.Encode(events_, 3, block).ok());
+  const Dictionary empty;
+  BlockNames names;
+  EXPECT_TRUE(FindNames(block, empty, names));
+}
+
+// Every field of the block, and every column, changed in turn: an error or the events as they were, never others.
+TEST_F(BlockCodec, ContradictionsAreErrors) {
+  const auto trace = MakeTrace(300, 23);
+  Load(trace.events);
+  v1::Block good;
+  ASSERT_TRUE(encoder_.Encode(events_, 3, good).ok());
+  DecodedBlock decoded;
+  const auto expect_error = [&](const char* what, auto change) {
+    v1::Block block = good;
+    change(block);
+    EXPECT_TRUE(Decode(block, decoded)) << what;
+  };
+  expect_error("events", [](v1::Block& b) { b.set_events(b.events() + 1); });
+  expect_error("no events", [](v1::Block& b) { b.set_events(0); });
+  expect_error("huge events", [](v1::Block& b) { b.set_events(0xFFFFFFFF); });
+  expect_error("record bytes", [](v1::Block& b) { b.set_record_bytes(b.record_bytes() + 1); });
+  expect_error("huge record bytes", [](v1::Block& b) { b.set_record_bytes(~uint64_t{0}); });
+  expect_error("batches", [](v1::Block& b) { b.add_batch_events(1); });
+  expect_error("no batches", [](v1::Block& b) { b.clear_batch_events(); });
+  expect_error("kinds", [](v1::Block& b) { b.mutable_kinds()->RemoveLast(); });
+  expect_error("unknown kind", [](v1::Block& b) { b.set_kinds(0, 60000); });
+  expect_error("columns", [](v1::Block& b) { b.clear_columns(); });
+  EXPECT_FALSE(Decode(good, decoded));
+  ExpectSame(trace.events, decoded);
+}
+
+TEST(RecordTemplate, SlotsOfADictionaryMustFit) {
+  v1::Kind good;
+  good.set_number(1);
+  good.set_header(std::string(16, 'x'));
+  auto* slot = good.add_slots();
+  slot->set_field(v1::Slot::FIELD_TIMESTAMP);
+  slot->set_offset(8);
+  EXPECT_TRUE(RecordTemplate::FromProto(good));
+  const auto refused = [&](auto change) {
+    v1::Kind kind = good;
+    change(kind);
+    return !RecordTemplate::FromProto(kind);
+  };
+  EXPECT_TRUE(refused([](v1::Kind& k) { k.mutable_slots(0)->set_offset(9); }));
+  EXPECT_TRUE(refused([](v1::Kind& k) { k.mutable_slots(0)->set_offset(0xFFFFFFFF); }));
+  EXPECT_TRUE(refused([](v1::Kind& k) { *k.add_slots() = k.slots(0); }));
+  EXPECT_TRUE(refused([](v1::Kind& k) { k.mutable_slots(0)->set_field(static_cast<v1::Slot::Field>(77)); }));
+  EXPECT_TRUE(refused([](v1::Kind& k) { k.set_number(0); }));
+  EXPECT_TRUE(refused([](v1::Kind& k) { k.set_header(std::string(257, 'x')); }));
+  EXPECT_TRUE(refused([](v1::Kind& k) {
+    auto* overlap = k.add_slots();
+    overlap->set_field(v1::Slot::FIELD_SIZE);
+    overlap->set_offset(10);
+  }));
+}
+
+TEST(RecordTemplate, RecordWhoseHeaderContradictsTheRowIsRaw) {
+  std::vector<std::byte> record(40);
+  ASSERT_EQ(etl::WriteRecord(record, etl::SystemFields{.timestamp = 5, .pebs = {}, .pmc = {}},
+                             std::vector<std::byte>(8)),
+            40u);
+  EventHeader row;
+  row.record = record.data();
+  row.record_size = 40;
+  row.timestamp = 5;
+  EXPECT_FALSE(RecordTemplate::FromRow(row).raw());
+  row.timestamp = 6;
+  EXPECT_TRUE(RecordTemplate::FromRow(row).raw());
+  row.timestamp = 5;
+  row.record_size = 39;
+  EXPECT_TRUE(RecordTemplate::FromRow(row).raw());
+  row.record_size = 3;
+  EXPECT_TRUE(RecordTemplate::FromRow(row).raw());
+}
+
+TEST(RecordTemplate, KindsPastTheLimitAreRaw) {
+  DictionaryWriter writer;
+  v1::Dictionary fresh;
+  std::vector<std::byte> record(16);
+  EventHeader row;
+  row.record = record.data();
+  row.record_size = 16;
+  uint32_t last = 0;
+  for (uint32_t i = 0; i <= kMaxKinds; ++i) {
+    StoreAt<uint32_t>(record.data(), 0, 0xC0110000 | (i & 0xFFFF));
+    StoreAt<uint16_t>(record.data(), 4, 16);
+    StoreAt<uint16_t>(record.data(), 6, static_cast<uint16_t>(i >> 16));
+    const auto made = RecordTemplate::FromRow(row);
+    ASSERT_FALSE(made.raw());
+    last = writer.KindNumber(made, made.Hash(), fresh);
+  }
+  EXPECT_EQ(last, kRawKind);
+  EXPECT_EQ(static_cast<uint32_t>(writer.complete().kinds_size()), kMaxKinds);
+}
+
+}  // namespace
+}  // namespace etwpipe::etwp

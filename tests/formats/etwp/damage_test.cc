@@ -1,0 +1,268 @@
+// Archives that were cut, flipped, or made to lie: a message or a diagnostic, never a crash and never a wrong event.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "formats/etwp/frame.h"
+#include "formats/etwp/trace_header.h"
+#include "formats/etwp/verify.h"
+#include "pipeline/byte_reader.h"
+#include "tests/formats/etwp/synthetic_trace.h"
+
+namespace etwpipe::test {
+namespace {
+
+constexpr size_t kMostEventsOfABlock = 60;
+
+class Damage : public testing::Test {
+ protected:
+  void SetUp() override {
+    trace_ = MakeTrace(100, 31);
+    etwp::EtwpSinkOptions options;
+    options.path = folder_.File("a.etwp");
+    options.level = etwp::Level::kFast;
+    options.block_bytes = 1'500;
+    ASSERT_TRUE(WriteArchive(trace_, options).ok());
+    bytes_ = ReadBytes(options.path);
+    for (size_t i = 0; i < trace_.events.size(); ++i) index_[trace_.events[i].instance_id].push_back(i);
+  }
+
+  // Every event returned must be one of the trace, in its order.
+  void ExpectOnlyTrueEvents(const ArchiveContent& content, size_t at) const {
+    size_t last = 0;
+    for (const auto& event : content.events) {
+      const auto found = index_.find(event.instance_id);
+      ASSERT_NE(found, index_.end()) << "invented event, byte " << at;
+      bool same = false;
+      for (const size_t i : found->second) {
+        if (i + 1 > last && trace_.events[i] == event) {
+          same = true;
+          last = i + 1;
+          break;
+        }
+      }
+      ASSERT_TRUE(same) << "changed or displaced event, byte " << at;
+    }
+  }
+
+  ArchiveContent Read(std::span<const std::byte> bytes, Diagnostics* diagnostics) const {
+    const MemoryFile memory(bytes);
+    const auto file = memory.Open();
+    EXPECT_TRUE(file.ok());
+    return ReadArchive(*file, diagnostics);
+  }
+
+  TemporaryFolder folder_;
+  SyntheticTrace trace_;
+  std::vector<std::byte> bytes_;
+  std::map<uint64_t, std::vector<size_t>> index_;
+};
+
+TEST_F(Damage, CutAnywhereOpensUpToTheLastWholeBlock) {
+  size_t most = 0;
+  size_t opened = 0;
+  for (size_t size = 0; size < bytes_.size(); ++size) {
+    Diagnostics diagnostics;
+    const auto content = Read(std::span(bytes_).first(size), &diagnostics);
+    ExpectOnlyTrueEvents(content, size);
+    if (!content.status.ok()) {
+      EXPECT_EQ(content.status.code(), StatusCode::kInput);
+      EXPECT_EQ(most, 0u) << "opened when shorter, not at " << size;
+      continue;
+    }
+    ++opened;
+    // Events never become fewer with more bytes, and the first ones are always there.
+    EXPECT_GE(content.events.size(), most);
+    most = content.events.size();
+    EXPECT_GT(diagnostics.count(DiagnosticId::kArchiveTruncated), 0u) << size;
+  }
+  EXPECT_EQ(most, trace_.events.size());
+  EXPECT_GT(opened, bytes_.size() / 2);
+}
+
+TEST_F(Damage, AFlippedBitNeverMakesAWrongEvent) {
+  size_t whole = 0;
+  for (size_t at = 0; at < bytes_.size(); ++at) {
+    auto damaged = bytes_;
+    damaged[at] ^= static_cast<std::byte>(1u << at % 8);
+    Diagnostics diagnostics;
+    const auto content = Read(damaged, &diagnostics);
+    ExpectOnlyTrueEvents(content, at);
+    if (!content.status.ok()) {
+      EXPECT_EQ(content.status.code(), StatusCode::kInput) << at;
+      continue;
+    }
+    whole += content.events.size() == trace_.events.size() ? 1 : 0;
+    // What only serves when something else is lost may be damaged unseen; `verify` looks at it.
+    if (diagnostics.entries().empty()) {
+      EXPECT_TRUE(content.events == trace_.events) << at;
+    }
+    // One frame is lost at most.
+    EXPECT_GE(content.events.size() + kMostEventsOfABlock, trace_.events.size()) << at;
+  }
+  // Flips outside of blocks cost no event.
+  EXPECT_GT(whole, bytes_.size() / 10);
+}
+
+TEST_F(Damage, VerifyFindsAFlippedBitAnywhere) {
+  for (size_t at = 0; at < bytes_.size(); at += 7) {
+    auto damaged = bytes_;
+    damaged[at] ^= std::byte{0x40};
+    const MemoryFile memory(damaged);
+    const auto findings = etwp::VerifyArchive(*memory.Open(), 1, nullptr);
+    if (!findings.ok()) continue;
+    const bool error = std::any_of(findings->begin(), findings->end(), [](const VerifyFinding& finding) {
+      return finding.level == VerifyFinding::Level::kError;
+    });
+    EXPECT_TRUE(error) << at;
+  }
+}
+
+TEST_F(Damage, LostEndStillGivesEveryEvent) {
+  Diagnostics diagnostics;
+  const auto content = Read(std::span(bytes_).first(bytes_.size() - 1), &diagnostics);
+  ASSERT_TRUE(content.status.ok());
+  EXPECT_TRUE(content.events == trace_.events);
+  EXPECT_GT(diagnostics.count(DiagnosticId::kArchiveTruncated), 0u);
+}
+
+TEST_F(Damage, LostFirstFrameIsReplacedByItsCopy) {
+  auto damaged = bytes_;
+  for (size_t at = 20; at < 60; ++at) damaged[at] ^= std::byte{0xFF};
+  Diagnostics diagnostics;
+  const auto content = Read(damaged, &diagnostics);
+  ASSERT_TRUE(content.status.ok()) << content.status.message();
+  EXPECT_TRUE(content.events == trace_.events);
+  EXPECT_EQ(content.info.log_file_name, trace_.info.log_file_name);
+  EXPECT_EQ(diagnostics.count(DiagnosticId::kArchiveFrameBad), 1u);
+}
+
+// Rewrites one frame of the file with a right checksum. Frames that come later move, so the index is dropped.
+std::vector<std::byte> WithFrame(std::span<const std::byte> bytes, size_t wanted,
+                                 const std::function<void(v1::Frame&)>& change) {
+  std::vector<std::byte> out;
+  const MemoryFile memory(bytes);
+  const auto file = memory.Open();
+  etwp::FrameWalker walker(**file);
+  etwp::ReadFrame frame;
+  for (size_t i = 0; *walker.Next(frame, nullptr); ++i) {
+    if (frame.body.has_index()) break;
+    if (i == wanted) change(frame.body);
+    const auto made = etwp::MakeFrame(frame.body);
+    out.insert(out.end(), made->begin(), made->end());
+  }
+  return out;
+}
+
+TEST_F(Damage, NewerFormatIsRefusedWithAClearMessage) {
+  const auto newer = WithFrame(bytes_, 0, [](v1::Frame& frame) {
+    frame.set_format_version(7);
+    frame.set_min_reader_version(2);
+  });
+  const auto content = Read(newer, nullptr);
+  EXPECT_EQ(content.status.code(), StatusCode::kInput);
+  EXPECT_NE(content.status.message().find("newer"), std::string_view::npos) << content.status.message();
+  EXPECT_TRUE(content.events.empty());
+}
+
+TEST_F(Damage, NewerFormatThatOldReadersMayReadIsRead) {
+  const auto newer = WithFrame(bytes_, 0, [](v1::Frame& frame) { frame.set_format_version(7); });
+  const auto content = Read(newer, nullptr);
+  EXPECT_TRUE(content.events == trace_.events);
+}
+
+TEST_F(Damage, UnknownEncodingMakesOneBlockUnreadable) {
+  // Frame 0 is the header, 1 a dictionary, 2 the first block.
+  const auto changed =
+      WithFrame(bytes_, 2, [](v1::Frame& frame) { frame.mutable_block()->mutable_columns()->add_encodings(1000); });
+  Diagnostics diagnostics;
+  const auto content = Read(changed, &diagnostics);
+  ASSERT_TRUE(content.status.ok());
+  EXPECT_EQ(diagnostics.count(DiagnosticId::kArchiveEncodingUnknown), 1u);
+  EXPECT_LT(content.events.size(), trace_.events.size());
+  EXPECT_GT(content.events.size(), trace_.events.size() / 2);
+  ExpectOnlyTrueEvents(content, 0);
+}
+
+TEST_F(Damage, LostDictionaryCostsTheBlocksThatNeedIt) {
+  const auto changed = WithFrame(bytes_, 1, [](v1::Frame& frame) { frame.mutable_dictionary()->Clear(); });
+  Diagnostics diagnostics;
+  const auto content = Read(changed, &diagnostics);
+  ASSERT_TRUE(content.status.ok());
+  EXPECT_GT(diagnostics.count(DiagnosticId::kArchiveFrameBad), 0u);
+  ExpectOnlyTrueEvents(content, 0);
+}
+
+TEST_F(Damage, SwappedBlocksDoNotSwapEvents) {
+  v1::Frame first;
+  (void)WithFrame(bytes_, 2, [&](v1::Frame& frame) { first = frame; });
+  ASSERT_TRUE(first.has_block());
+  // The first block once more, later.
+  const auto changed = WithFrame(bytes_, 6, [&](v1::Frame& frame) { frame = first; });
+  Diagnostics diagnostics;
+  const auto content = Read(changed, &diagnostics);
+  ASSERT_TRUE(content.status.ok());
+  EXPECT_GT(diagnostics.count(DiagnosticId::kArchiveFrameBad), 0u);
+  ExpectOnlyTrueEvents(content, 0);
+}
+
+TEST_F(Damage, OtherFilesAreNotArchives) {
+  for (const std::string text : {"", "hello, world", "\x89PNG\r\n\x1a\n-----------------"}) {
+    const auto content = Read(std::as_bytes(std::span(text)), nullptr);
+    EXPECT_EQ(content.status.code(), StatusCode::kInput);
+  }
+}
+
+// Reads the index, changes it, and puts file and tail together again with right checksums.
+std::vector<std::byte> WithIndex(std::span<const std::byte> bytes, const std::function<void(v1::Index&)>& change) {
+  const auto tail = *etwp::ParseTail(bytes.last(etwp::kTailSize));
+  const MemoryFile memory(bytes);
+  etwp::ReadFrame read;
+  EXPECT_EQ(*etwp::ReadFrameAt(**memory.Open(), tail.index_offset, tail.index_length, read), "");
+  change(*read.body.mutable_index());
+  const auto made = *etwp::MakeFrame(read.body);
+  std::vector<std::byte> out(bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(tail.index_offset));
+  out.insert(out.end(), made.begin(), made.end());
+  const auto end = etwp::MakeTail({tail.index_offset, static_cast<uint32_t>(made.size()), etwp::LoadFrameChecksum(made)});
+  out.insert(out.end(), end.begin(), end.end());
+  return out;
+}
+
+TEST_F(Damage, ALyingIndexNeverMakesAWrongEvent) {
+  const std::vector<std::function<void(v1::Index&)>> lies = {
+      [](v1::Index& i) { i.mutable_blocks(1)->mutable_frame()->set_offset(~uint64_t{0}); },
+      [](v1::Index& i) { i.mutable_blocks(1)->mutable_frame()->set_offset(i.blocks(0).frame().offset()); },
+      [](v1::Index& i) { *i.mutable_blocks(1)->mutable_frame() = i.blocks(0).frame(); },
+      [](v1::Index& i) { *i.mutable_blocks(1)->mutable_frame() = i.header(); },
+      [](v1::Index& i) { i.mutable_blocks(1)->mutable_frame()->set_length(0xFFFFFFFF); },
+      [](v1::Index& i) { i.mutable_blocks(1)->mutable_frame()->set_length(0); },
+      [](v1::Index& i) { i.mutable_blocks(1)->set_events(5); },
+      [](v1::Index& i) { i.mutable_blocks()->SwapElements(0, 1); },
+      [](v1::Index& i) { *i.add_blocks() = i.blocks(0); },
+      [](v1::Index& i) { i.set_events(7); },
+      [](v1::Index& i) { i.mutable_blocks()->Clear(); },
+      [](v1::Index& i) { *i.add_parts() = i.header(); },
+      [](v1::Index& i) { *i.mutable_dictionary() = i.header(); },
+      [](v1::Index& i) { i.clear_dictionary(); },
+      [](v1::Index& i) { i.clear_trailer(); },
+      [](v1::Index& i) { i.clear_header(); },
+      [](v1::Index& i) { i.set_final(false); },
+  };
+  for (size_t lie = 0; lie < lies.size(); ++lie) {
+    const auto lying = WithIndex(bytes_, lies[lie]);
+    Diagnostics diagnostics;
+    const auto content = Read(lying, &diagnostics);
+    ASSERT_TRUE(content.status.ok()) << lie;
+    ExpectOnlyTrueEvents(content, lie);
+    EXPECT_FALSE(diagnostics.entries().empty()) << lie;
+    const MemoryFile memory(lying);
+    const auto findings = etwp::VerifyArchive(*memory.Open(), 1, nullptr);
+    ASSERT_TRUE(findings.ok());
+    EXPECT_TRUE(std::any_of(findings->begin(), findings->end(), [](const VerifyFinding& finding) {
+      return finding.level == VerifyFinding::Level::kError;
+    })) << lie;
+  }
+}
+
+}  // namespace
+}  // namespace etwpipe::test

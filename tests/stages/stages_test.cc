@@ -1,0 +1,50 @@
+#include <google/protobuf/descriptor.h>
+#include <gtest/gtest.h>
+
+#include "pipeline/plan.h"
+#include "stages/register_stages.h"
+
+namespace etwpipe {
+namespace {
+
+TEST(Stages, EveryExampleIsAnArgumentThatMakesAPlan) {
+  Registry registry;
+  RegisterStages(registry);
+  ASSERT_EQ(registry.entries().size(), 4u);
+  for (const auto& entry : registry.entries()) {
+    const auto config = ParseStageArgument(entry.info.example, registry);
+    ASSERT_TRUE(config.ok()) << config.status().message();
+    v1::PipelineConfig pipeline;
+    *pipeline.add_stages() = *config;
+    const auto plan = MakePlan(pipeline, registry);
+    ASSERT_TRUE(plan.ok()) << plan.status().message();
+    EXPECT_EQ(plan->stages.front().stage->info().name, entry.info.name);
+  }
+}
+
+TEST(Stages, MainOptionsAreFieldsOfTheOptionsMessage) {
+  Registry registry;
+  RegisterStages(registry);
+  for (const auto& entry : registry.entries()) {
+    EXPECT_NE(entry.info.options->FindFieldByName(entry.info.main_option), nullptr) << entry.info.name;
+    EXPECT_FALSE(entry.info.summary.empty());
+  }
+}
+
+TEST(Stages, WithoutTheMainOptionEveryStageSaysWhatIsMissing) {
+  Registry registry;
+  RegisterStages(registry);
+  for (const auto& entry : registry.entries()) {
+    v1::PipelineConfig pipeline;
+    pipeline.add_stages()->set_name(entry.info.name);
+    const auto plan = MakePlan(pipeline, registry);
+    ASSERT_FALSE(plan.ok());
+    EXPECT_EQ(plan.status().code(), StatusCode::kInvalidArgument);
+    const std::string message(plan.status().message());
+    EXPECT_NE(message.find("'" + entry.info.name + "'"), std::string::npos) << message;
+    EXPECT_NE(message.find("option " + entry.info.main_option), std::string::npos) << message;
+  }
+}
+
+}  // namespace
+}  // namespace etwpipe

@@ -1,0 +1,48 @@
+// A C++ build: compilers run and report nested activities through the etwpipe.ingest provider.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tests/tracegen/simulation.h"
+
+namespace etwpipe::tracegen {
+
+class BuildEvents : public Topic {
+ public:
+  explicit BuildEvents(Simulation& simulation);
+
+  void Step() override;
+  void Resume(uint32_t code, uint64_t a, uint64_t b) override;
+
+ private:
+  struct Open {
+    uint64_t instance = 0;
+    size_t what = 0;
+    int64_t stop_after = 0;
+    uint32_t truth = BoundedList<ActivityTruth>::kNotKept;
+    bool planted = false;
+  };
+  using Stack = std::vector<Open>;
+
+  void StepPlanted();
+  void Start(ThreadIndex thread, size_t what, int64_t duration, const std::string& name);
+  void Stop(ThreadIndex thread);
+  /// The process ended with activities open.
+  void Forget(ThreadIndex thread);
+  void Emit(EventKind& kind, uint16_t cpu, const Open& open, const std::string& name);
+
+  Simulation& sim_;
+  std::vector<Stack> stacks_;  // by thread
+  uint64_t next_instance_ = 1;
+  int64_t longest_;     // duration of a compiler, ticks
+  uint32_t max_roots_;  // compilers that run at once
+  uint32_t roots_ = 0;
+  std::vector<std::string> files_, symbols_;
+  ThreadIndex planted_thread_ = World::kIdleThread;
+  etl::TraceLoggingSchema schema_;
+  std::vector<std::byte> traits_;
+  EventKind start_, stop_;
+};
+
+}  // namespace etwpipe::tracegen

@@ -1,0 +1,175 @@
+// etwpipe stats: counts and bytes per kind of event.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/program_options.hpp>
+
+#include "tools/commands.h"
+#include "tools/common_options.h"
+#include "tools/count_sink.h"
+#include "tools/per_file.h"
+#include "tools/read_trace.h"
+#include "tools/standard_output.h"
+#include "tools/table.h"
+#include "tools/trace_json.h"
+
+namespace etwpipe {
+namespace {
+
+namespace po = boost::program_options;
+
+// One way to group, and how its rows look.
+struct Grouping {
+  std::string_view name;
+  CountBy by;
+  std::string_view array;  ///< key of the rows in JSON
+};
+constexpr Grouping kGroupings[] = {{"kind", CountBy::kKind, "kinds"},
+                                   {"provider", CountBy::kProvider, "providers"},
+                                   {"process", CountBy::kProcess, "processes"},
+                                   {"thread", CountBy::kThread, "threads"}};
+
+void WriteId(JsonWriter& json, std::string_view key, uint32_t id) {
+  json.Key(key);
+  id == kNoId ? json.Null() : json.Uint(id);
+}
+
+void WriteRow(JsonWriter& json, CountBy by, const EventCount& row) {
+  json.BeginObject();
+  switch (by) {
+    case CountBy::kKind:
+      json.Key("header").String(row.header);
+      WriteProvider(json, row.provider);
+      json.Key("name").Null();
+      json.Key("id").Uint(row.id);
+      json.Key("opcode").Uint(row.opcode);
+      json.Key("version").Uint(row.version);
+      break;
+    case CountBy::kProvider: WriteProvider(json, row.provider); break;
+    case CountBy::kProcess: WriteId(json, "pid", row.pid); break;
+    case CountBy::kThread:
+      WriteId(json, "pid", row.pid);
+      WriteId(json, "tid", row.tid);
+      break;
+  }
+  json.Key("count").Uint(row.count);
+  json.Key("bytes").Uint(row.bytes);
+  json.EndObject();
+}
+
+void WriteJson(JsonWriter& json, const Grouping& grouping, const std::string& file, const TraceInfo& info,
+               const CountSink& counted) {
+  json.BeginObject();
+  json.Key("file").String(file);
+  json.Key("events").Uint(counted.events());
+  json.Key("buffers").Uint(info.buffers);
+  json.Key(grouping.array).BeginArray();
+  for (const auto& row : counted.Counts()) WriteRow(json, grouping.by, row);
+  json.EndArray();
+  json.EndObject();
+}
+
+std::string IdText(uint32_t id) { return id == kNoId ? "-" : std::to_string(id); }
+
+std::vector<Table::Column> Columns(CountBy by) {
+  constexpr auto kRight = Table::Align::kRight;
+  std::vector<Table::Column> columns = {{"count", kRight}, {"bytes", kRight}};
+  switch (by) {
+    case CountBy::kKind:
+      columns.insert(columns.end(),
+                     {{"id", kRight}, {"opcode", kRight}, {"version", kRight}, {"header"}, {"provider"}});
+      break;
+    case CountBy::kProvider: columns.push_back({"provider"}); break;
+    case CountBy::kProcess: columns.push_back({"pid", kRight}); break;
+    case CountBy::kThread:
+      columns.push_back({"pid", kRight});
+      columns.push_back({"tid", kRight});
+      break;
+  }
+  return columns;
+}
+
+std::string ToText(const Grouping& grouping, const std::string& file, const TraceInfo& info, const CountSink& counted) {
+  Table table(Columns(grouping.by));
+  for (const auto& row : counted.Counts()) {
+    std::vector<std::string> cells = {Grouped(row.count), Grouped(row.bytes)};
+    switch (grouping.by) {
+      case CountBy::kKind:
+        cells.insert(cells.end(), {std::to_string(row.id), std::to_string(row.opcode), std::to_string(row.version),
+                                   row.header, ProviderText(row.provider)});
+        break;
+      case CountBy::kProvider: cells.push_back(ProviderText(row.provider)); break;
+      case CountBy::kProcess: cells.push_back(IdText(row.pid)); break;
+      case CountBy::kThread: cells.insert(cells.end(), {IdText(row.pid), IdText(row.tid)}); break;
+    }
+    table.Add(std::move(cells));
+  }
+  const Colours colours = ColoursFor(1);
+  return fmt::format("{}{}{}: {} events in {} buffers\n{}", colours.bold, Printable(file), colours.reset,
+                     Grouped(counted.events()), Grouped(info.buffers), table.ToText("  "));
+}
+
+class StatsCommand final : public Subcommand {
+ public:
+  CommandHelp help() const override {
+    return {.name = "stats",
+            .summary = "Counts events and their bytes per kind, provider, process or thread.",
+            .arguments = "FILE...",
+            .details =
+                "Largest count first. A kind is what shares header, provider, id, opcode and version; the "
+                "log-file header record\nis counted like an event. JSON is one object for one FILE and an "
+                "array of objects for several.",
+            .examples =
+                "  etwpipe stats trace.etl\n"
+                "  etwpipe stats --format json --by provider trace.etwp",
+            .min_arguments = 1,
+            .max_arguments = kAnyNumber};
+  }
+
+  void AddOptions(po::options_description& options) override {
+    format_.Add(options, {"text", "json"});
+    options.add_options()("by", po::value(&by_)->value_name("kind|provider|process|thread"),
+                          "what to count by (default: kind)");
+    fail_on_.Add(options);
+    read_.Add(options);
+  }
+
+  Status Run(const CommandArgs& args) override {
+    ETWPIPE_RETURN_IF_ERROR(format_.Check());
+    ETWPIPE_RETURN_IF_ERROR(fail_on_.Check());
+    ETWPIPE_RETURN_IF_ERROR(read_.Check());
+    std::vector<std::string> names;
+    for (const auto& grouping : kGroupings) names.emplace_back(grouping.name);
+    ETWPIPE_RETURN_IF_ERROR(CheckChoice("--by", by_, names));
+    const Grouping& grouping = *std::find_if(std::begin(kGroupings), std::end(kGroupings),
+                                             [&](const Grouping& candidate) { return candidate.name == by_; });
+    JsonFiles json(args.arguments.size());
+    const Status status = ForEachFile(args.arguments, [&](const std::string& file) -> Status {
+      Diagnostics diagnostics;
+      CountSink counted(grouping.by);
+      const auto source = ReadTrace(
+          {.path = file, .options = read_, .sink = counted, .cancel = args.cancel, .diagnostics = &diagnostics});
+      if (!source.ok()) return source.status();
+      const TraceInfo& info = (*source)->context().info;
+      if (format_.json()) {
+        WriteJson(json.writer, grouping, file, info, counted);
+      } else {
+        ETWPIPE_RETURN_IF_ERROR(Print(ToText(grouping, file, info, counted)));
+      }
+      return fail_on_.Judge(file, info, diagnostics);
+    });
+    return format_.json() ? json.PrintUnlessCancelled(status) : status;
+  }
+
+ private:
+  FormatOption format_;
+  FailOnOption fail_on_;
+  ReadOptions read_;
+  std::string by_ = "kind";
+};
+
+}  // namespace
+
+std::unique_ptr<Subcommand> MakeStatsCommand() { return std::make_unique<StatsCommand>(); }
+
+}  // namespace etwpipe

@@ -1,0 +1,19 @@
+// The explicit list of sub-commands.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "tools/subcommand.h"
+
+namespace etwpipe {
+
+std::unique_ptr<Subcommand> MakeInfoCommand();
+std::unique_ptr<Subcommand> MakeStatsCommand();
+std::unique_ptr<Subcommand> MakeDumpCommand();
+std::unique_ptr<Subcommand> MakeRunCommand();
+std::unique_ptr<Subcommand> MakeDiffCommand();
+std::unique_ptr<Subcommand> MakeVerifyCommand();
+std::unique_ptr<Subcommand> MakeStagesCommand();
+
+}  // namespace etwpipe

@@ -1,0 +1,57 @@
+// Options that several commands share, each with its check.
+#pragma once
+
+#include <boost/program_options/options_description.hpp>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pipeline/diagnostics.h"
+#include "pipeline/status.h"
+#include "pipeline/trace_context.h"
+
+namespace etwpipe {
+
+/// --threads and --spool: how an input is read.
+struct ReadOptions {
+  int threads = 0;  ///< 0 until Check()
+  std::string spool_dir;
+
+  void Add(boost::program_options::options_description& options);
+  /// Puts all cores where nothing was asked.
+  Status Check();
+};
+
+/// --format, one word of a fixed list.
+struct FormatOption {
+  std::string value;
+
+  /// The first choice is the default.
+  void Add(boost::program_options::options_description& options, std::initializer_list<std::string_view> choices);
+  Status Check() const;
+  bool json() const { return value == "json"; }
+
+ private:
+  std::vector<std::string> choices_;
+};
+
+/// --fail-on: turns findings of a run into exit status 3.
+struct FailOnOption {
+  std::vector<std::string> values;
+
+  void Add(boost::program_options::options_description& options);
+  Status Check();
+  /// kAnswerNo, saying what was found, if something asked for is there.
+  Status Judge(std::string_view file, const TraceInfo& info, const Diagnostics& diagnostics) const;
+};
+
+/// An error unless `value` is one of `choices`; names the option and near choices.
+Status CheckChoice(std::string_view option, const std::string& value, const std::vector<std::string>& choices);
+
+/// A decimal count, or nothing for an empty text; negative numbers and words are errors.
+Result<std::optional<uint64_t>> ParseCount(std::string_view option, const std::string& text);
+
+}  // namespace etwpipe

@@ -1,0 +1,96 @@
+// JSON with the rules of this program: integers beyond 2^53 and ids as strings, text that is not UTF-8 repaired.
+#pragma once
+
+#include <fmt/format.h>
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
+#include <utf8.h>
+
+#include <cmath>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace etwpipe {
+
+/// `text` itself if it is UTF-8, otherwise a copy in `repaired` with U+FFFD in place of what is not.
+inline std::string_view ValidUtf8(std::string_view text, std::string& repaired) {
+  if (utf8::is_valid(text.begin(), text.end())) return text;
+  repaired.clear();
+  utf8::replace_invalid(text.begin(), text.end(), std::back_inserter(repaired));
+  return repaired;
+}
+
+/// Writes one JSON value after the other into memory; keys in the order of the calls.
+class JsonWriter {
+ public:
+  JsonWriter() : writer_(buffer_) {}
+
+  void BeginObject() { writer_.StartObject(); }
+  void EndObject() { writer_.EndObject(); }
+  void BeginArray() { writer_.StartArray(); }
+  void EndArray() { writer_.EndArray(); }
+  JsonWriter& Key(std::string_view key) {
+    writer_.Key(key.data(), static_cast<rapidjson::SizeType>(key.size()));
+    return *this;
+  }
+
+  void Null() { writer_.Null(); }
+  void Bool(bool value) { writer_.Bool(value); }
+  void String(std::string_view text) {
+    const std::string_view valid = ValidUtf8(text, repaired_);
+    writer_.String(valid.data(), static_cast<rapidjson::SizeType>(valid.size()));
+  }
+  /// Null for an empty text.
+  void StringOrNull(std::string_view text) { text.empty() ? Null() : String(text); }
+  void Uint(uint64_t value) {
+    if (value <= kMaxExact) {
+      writer_.Uint64(value);
+    } else {
+      Id(value);
+    }
+  }
+  void Int(int64_t value) {
+    if (value >= -static_cast<int64_t>(kMaxExact) && value <= static_cast<int64_t>(kMaxExact)) {
+      writer_.Int64(value);
+    } else {
+      const fmt::format_int text(value);
+      writer_.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
+    }
+  }
+  /// Decimal digits in a string, whatever the size.
+  void Id(uint64_t value) {
+    const fmt::format_int text(value);
+    writer_.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
+  }
+  void Hex(uint64_t value) {
+    char text[20];
+    const auto end = fmt::format_to(text, "0x{:x}", value);
+    writer_.String(text, static_cast<rapidjson::SizeType>(end - text));
+  }
+  /// Null where JSON has no number for it.
+  void Double(double value) { std::isfinite(value) ? writer_.Double(value) : writer_.Null(); }
+
+  std::string_view text() const { return {buffer_.GetString(), buffer_.GetSize()}; }
+  /// Ready for another root value; what was written stays and is followed by a line end.
+  void EndLine() {
+    buffer_.Put('\n');
+    writer_.Reset(buffer_);
+  }
+  /// Forgets the text and keeps its memory.
+  void Clear() {
+    buffer_.Clear();
+    writer_.Reset(buffer_);
+  }
+
+ private:
+  static constexpr uint64_t kMaxExact = uint64_t{1} << 53;
+
+  rapidjson::StringBuffer buffer_;
+  rapidjson::Writer<rapidjson::StringBuffer> writer_;
+  std::string repaired_;
+};
+
+}  // namespace etwpipe

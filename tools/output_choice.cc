@@ -1,0 +1,89 @@
+#include "tools/output_choice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/program_options/value_semantic.hpp>
+#include <filesystem>
+
+#include "formats/etl/etl_sink.h"
+#include "formats/etwp/etwp_sink.h"
+#include "tools/common_options.h"
+#include "tools/print_sink.h"
+
+namespace etwpipe {
+namespace {
+
+namespace po = boost::program_options;
+
+const std::vector<std::string>& Formats() {
+  static const std::vector<std::string> formats = {"etl", "etwp", "ndjson", "csv"};
+  return formats;
+}
+
+std::string ExtensionOf(const std::string& path) {
+  std::string extension = std::filesystem::path(path).extension().string();
+  if (!extension.empty()) extension.erase(0, 1);
+  std::transform(extension.begin(), extension.end(), extension.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return extension;
+}
+
+}  // namespace
+
+void OutputOptions::Add(po::options_description& options) {
+  options.add_options()                                                                                            //
+      ("output,o", po::value(&path)->value_name("OUTPUT"), "the file to write; - is standard output")              //
+      ("to", po::value(&to)->value_name("etl|etwp|ndjson|csv"), "output format (default: by OUTPUT's extension)")  //
+      ("compress", po::value(&compress)->value_name("auto|none|xpress"),
+       "buffers of an .etl (default: auto, as the input)")                                           //
+      ("level", po::value(&level)->value_name("fast|default|max"), "how hard to compress an .etwp")  //
+      ("normalize", po::bool_switch(&normalize),
+       "leave out of an .etwp what only restoring the original bit for bit needs")                       //
+      ("no-ids", po::bool_switch(&no_ids), "write no EventInstanceIds into an .etl")                     //
+      ("keep-paths", po::bool_switch(&keep_paths), "store the names of the source files in the output")  //
+      ("force", po::bool_switch(&force), "overwrite OUTPUT if it exists");
+}
+
+Status OutputOptions::Check() {
+  ETWPIPE_RETURN_IF_ERROR(CheckChoice("--compress", compress, {"auto", "none", "xpress"}));
+  ETWPIPE_RETURN_IF_ERROR(CheckChoice("--level", level, {"fast", "default", "max"}));
+  if (!to.empty()) return CheckChoice("--to", to, Formats());
+  to = path == "-" ? std::string() : ExtensionOf(path);
+  if (std::find(Formats().begin(), Formats().end(), to) != Formats().end()) return {};
+  return Status::InvalidArgument(fmt::format("{}: no format by this name; give --to {}",
+                                             path == "-" ? "standard output" : path, fmt::join(Formats(), "|")));
+}
+
+std::unique_ptr<Sink> OutputOptions::MakeSink(const std::string& spool_dir, std::shared_ptr<InputFile> original) const {
+  if (to == "etl") {
+    etl::EtlSinkOptions options;
+    options.path = path;
+    options.force = force;
+    options.spool_dir = spool_dir;
+    options.compress = compress == "none"     ? etl::Compress::kNone
+                       : compress == "xpress" ? etl::Compress::kXpress
+                                              : etl::Compress::kAuto;
+    options.write_ids = !no_ids;
+    options.keep_paths = keep_paths;
+    return std::make_unique<etl::EtlSink>(options);
+  }
+  if (to == "etwp") {
+    etwp::EtwpSinkOptions options;
+    options.path = path;
+    options.force = force;
+    options.spool_dir = spool_dir;
+    options.original = std::move(original);
+    options.level = level == "fast" ? etwp::Level::kFast : level == "max" ? etwp::Level::kMax : etwp::Level::kDefault;
+    options.normalize = normalize;
+    options.keep_paths = keep_paths;
+    return std::make_unique<etwp::EtwpSink>(options);
+  }
+  PrintSinkOptions options;
+  options.path = path;
+  options.force = force;
+  options.format = to == "csv" ? PrintFormat::kCsv : PrintFormat::kNdjson;
+  return std::make_unique<PrintSink>(options);
+}
+
+}  // namespace etwpipe

@@ -1,0 +1,32 @@
+// Which sink an output gets.
+#pragma once
+
+#include <boost/program_options/options_description.hpp>
+#include <memory>
+#include <string>
+
+#include "pipeline/platform.h"
+#include "pipeline/sink.h"
+#include "pipeline/status.h"
+
+namespace etwpipe {
+
+/// --output, --to and what only some formats take.
+struct OutputOptions {
+  std::string path;
+  std::string to;
+  std::string compress = "auto";
+  std::string level = "default";
+  bool normalize = false;
+  bool no_ids = false;
+  bool keep_paths = false;
+  bool force = false;
+
+  void Add(boost::program_options::options_description& options);
+  /// Checks all of them; sets `to` from the extension where it was not given.
+  Status Check();
+  /// After Check(). `original` is the .etl that is read, for an exact archive; null otherwise.
+  std::unique_ptr<Sink> MakeSink(const std::string& spool_dir, std::shared_ptr<InputFile> original) const;
+};
+
+}  // namespace etwpipe

@@ -1,0 +1,63 @@
+#include "tools/run_report.h"
+
+#include <fmt/format.h>
+
+#include "tools/json_writer.h"
+#include "tools/table.h"
+#include "tools/trace_json.h"
+
+namespace etwpipe {
+namespace {
+
+double Ratio(uint64_t part, uint64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+}  // namespace
+
+std::string RunReport::ToText() const {
+  Table table({{""}, {""}});
+  table.Add({"events", fmt::format("{} in, {} kept", Grouped(summary.events_in), Grouped(summary.events_out))});
+  for (const auto& stage : summary.stages) {
+    table.Add({stage.label, fmt::format("{} in, {} dropped", Grouped(stage.events_in), Grouped(stage.events_dropped))});
+  }
+  table.Add({"bytes", fmt::format("{} in, {} out ({:.1f} %)", Grouped(bytes_in), Grouped(bytes_out),
+                                  100 * Ratio(bytes_out, bytes_in))});
+  if (!restored.empty()) table.Add({"restored", "the original, " + restored});
+  return fmt::format("{} -> {} in {:.1f} s\n{}{}", Printable(input), Printable(output), seconds, table.ToText("  "),
+                     DiagnosticsText(diagnostics));
+}
+
+std::string RunReport::ToJson() const {
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("input").String(input);
+  json.Key("output").String(output);
+  json.Key("events").BeginObject();
+  json.Key("in").Uint(summary.events_in);
+  json.Key("kept").Uint(summary.events_out);
+  json.EndObject();
+  json.Key("stages").BeginArray();
+  for (const auto& stage : summary.stages) {
+    json.BeginObject();
+    json.Key("label").String(stage.label);
+    json.Key("in").Uint(stage.events_in);
+    json.Key("dropped").Uint(stage.events_dropped);
+    json.EndObject();
+  }
+  json.EndArray();
+  json.Key("bytes").BeginObject();
+  json.Key("in").Uint(bytes_in);
+  json.Key("out").Uint(bytes_out);
+  json.EndObject();
+  json.Key("ratio").Double(Ratio(bytes_out, bytes_in));
+  json.Key("seconds").Double(seconds);
+  json.Key("restored").StringOrNull(restored);
+  json.Key("diagnostics");
+  WriteDiagnostics(json, diagnostics);
+  json.EndObject();
+  json.EndLine();
+  return std::string(json.text());
+}
+
+}  // namespace etwpipe

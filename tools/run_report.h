@@ -1,0 +1,30 @@
+// What `run` says when it is done.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "pipeline/diagnostics.h"
+#include "pipeline/executor.h"
+
+namespace etwpipe {
+
+struct RunReport {
+  std::string input;
+  std::string output;
+  RunSummary summary{};
+  uint64_t bytes_in = 0;
+  uint64_t bytes_out = 0;
+  double seconds = 0;
+  /// The output is the original of an exact archive: "identical" bit for bit, or "equivalent" (compressed anew). Empty
+  /// for any other run.
+  std::string restored{};
+  const Diagnostics& diagnostics;
+
+  std::string ToText() const;
+  /// One object and a line end: input, output, events{in, kept}, stages[{label, in, dropped}], bytes{in, out}, ratio,
+  /// restored, diagnostics.
+  std::string ToJson() const;
+};
+
+}  // namespace etwpipe
