@@ -69,8 +69,9 @@ class BucketSums final : public DigestSink {
 /// Keeps the digests of some buckets.
 class DigestList final : public DigestSink {
  public:
-  /// `wanted` has one entry per bucket, not 0 for those to keep; it must outlive the sink.
-  explicit DigestList(const std::vector<uint8_t>& wanted) : wanted_(wanted) {}
+  /// `wanted` has one entry per bucket, not 0 for those to keep; it must outlive the sink. `expected` digests find room
+  /// without moving.
+  DigestList(const std::vector<uint8_t>& wanted, size_t expected) : wanted_(wanted) { digests_.reserve(expected); }
   std::vector<EventDigest>& digests() { return digests_; }
 
  private:

@@ -116,10 +116,14 @@ Result<DiffResult> DiffTraces(const std::array<RunSide, 2>& sides, size_t limit,
   FirstDifferences first(limit);
   for (const auto& group : GroupBuckets(sums[0], sums[1], max_digests)) {
     std::vector<uint8_t> wanted(kDigestBuckets, 0);
-    for (const size_t bucket : group) wanted[bucket] = 1;
+    std::array<size_t, 2> expected{};
+    for (const size_t bucket : group) {
+      wanted[bucket] = 1;
+      for (size_t side = 0; side < 2; ++side) expected[side] += sums[side].buckets()[bucket].count;
+    }
     std::array<Digests, 2> digests;
     for (size_t side = 0; side < 2; ++side) {
-      DigestList list(wanted);
+      DigestList list(wanted, expected[side]);
       ETWPIPE_RETURN_IF_ERROR(sides[side](list));
       digests[side] = std::move(list.digests());
       std::sort(digests[side].begin(), digests[side].end());

@@ -89,6 +89,7 @@ class Indexer {
     const uint32_t image_size = entry.compressed ? entry.data_end : header.buffer_size;
     index_.max_image_size = std::max(index_.max_image_size, image_size);
     index_.compressed += entry.compressed ? 1 : 0;
+    ++index_.buffers;
     last_sequence_ = header.sequence;
     position_ += entry.file_size;
     index_.entries.push_back(entry);
@@ -129,6 +130,7 @@ class Indexer {
       if (!decodes.ok()) return decodes.status();
       if (!*decodes) {
         index_.entries.pop_back();
+        --index_.buffers;
         --index_.compressed;
         position_ = last.file_offset;
         from = last.file_offset + buffer::kHeaderSize;
@@ -209,6 +211,7 @@ class Indexer {
     } else {
       Count(short_tail ? DiagnosticId::kFileTruncated : DiagnosticId::kBufferSkipped, position_, length, reason);
       ++index_.damaged;
+      index_.buffers += short_tail ? 0 : 1;
     }
     const uint64_t ordinal = index_.entries.size() - split_;
     for (bool first = true; position_ < end; first = false) {

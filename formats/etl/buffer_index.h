@@ -46,6 +46,7 @@ struct BufferEntry {
 struct BufferIndex {
   std::vector<BufferEntry> entries;
   uint32_t max_image_size = 0;  ///< largest inflated buffer
+  uint64_t buffers = 0;  ///< skipped ranges included, bytes after the last buffer not
   uint64_t compressed = 0;
   uint64_t damaged = 0;  ///< skipped ranges and truncated buffers
 };

@@ -149,7 +149,7 @@ void EtlSource::FillInfo(Diagnostics* diagnostics) {
   TraceInfo& info = context_.info;
   info.format = "etl";
   info.file_size = file_->size();
-  info.buffers = index_.entries.empty() ? 0 : index_.entries.back().ordinal + 1;
+  info.buffers = index_.buffers;
   info.compressed_buffers = index_.compressed;
   info.damaged_buffers = index_.damaged;
   info.buffer_size = std::max<uint32_t>(info.buffer_size, (index_.max_image_size + 1023) / 1024 * 1024);

@@ -35,9 +35,10 @@ bool LooksLikeArchive(const InputFile& file);
 
 class Archive {
  public:
-  /// Opens an archive. `start`: bytes at the start of a stream that were read already to recognise it. Damage found on the way goes to `diagnostics` (may be null). Without an end (cut off, damaged, or
-  /// a stream) there is no index and no trailer, and blocks are found from sync word to sync word.
-  /// Errors: kInput when the file is no archive, was written for newer readers, or lost both copies of its header.
+  /// Opens an archive. `start`: bytes at the start of a stream that were read already to recognise it. Damage found on
+  /// the way goes to `diagnostics` (may be null). Without an end (cut off, damaged, or a stream) there is no index and
+  /// no trailer, and blocks are found from sync word to sync word. Errors: kInput when the file is no archive, was
+  /// written for newer readers, or lost both copies of its header.
   static Result<std::shared_ptr<Archive>> Open(std::shared_ptr<InputFile> file, Diagnostics* diagnostics,
                                                std::vector<std::byte> start = {});
 

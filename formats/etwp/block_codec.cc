@@ -94,8 +94,7 @@ bool SameAnnotations(const BlockEvents& events, const v1::Block& block, const De
         case AnnotationType::kU64List: {
           const auto list = column->list_view(from);
           if (back->list_sizes[row] != list.size()) return false;
-          if (!std::equal(list.begin(), list.end(),
-                          back->lists.begin() + static_cast<ptrdiff_t>(back->values[row]))) {
+          if (!std::equal(list.begin(), list.end(), back->lists.begin() + static_cast<ptrdiff_t>(back->values[row]))) {
             return false;
           }
           break;
@@ -332,9 +331,8 @@ Status BlockEncoder::EncodeOnce(const BlockEvents& events, std::span<const uint3
   AddHeaderColumns(rows_);
   AddKindColumns(rows_, block);
   for (const auto& annotation : events.annotations) {
-    const bool any = std::any_of(annotation.cells.begin(), annotation.cells.end(), [](const auto& cell) {
-      return cell.column != nullptr && cell.column->has(cell.row);
-    });
+    const bool any = std::any_of(annotation.cells.begin(), annotation.cells.end(),
+                                 [](const auto& cell) { return cell.column != nullptr && cell.column->has(cell.row); });
     if (!any) continue;
     block.add_annotations(annotation.number);
     AddAnnotation(annotation);
@@ -574,7 +572,8 @@ class Decoding {
       }
       for (size_t s = 0; s < kNumberSlotCount; ++s) {
         if (!kind.has(kNumberSlots[s].field)) continue;
-        StoreAt<uint32_t>(to, kind.slot(kNumberSlots[s].field), static_cast<uint32_t>(slot_values_[s][next_value[s]++]));
+        StoreAt<uint32_t>(to, kind.slot(kNumberSlots[s].field),
+                          static_cast<uint32_t>(slot_values_[s][next_value[s]++]));
       }
       to += kind.header_size();
       if (kind.extended() && !Take(cursor.extended, cursor.extended_sizes[cursor.next], to)) return false;

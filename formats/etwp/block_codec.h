@@ -65,8 +65,8 @@ struct DecodedBlock {
     std::vector<uint64_t> present;  ///< per row 0 or 1
     std::vector<uint64_t> values;   ///< per row; index into texts, or begin in `lists`, by type
     std::vector<std::string> texts;
-    std::vector<uint64_t> lists;        ///< the values of all lists
-    std::vector<uint64_t> list_sizes;   ///< per row
+    std::vector<uint64_t> lists;       ///< the values of all lists
+    std::vector<uint64_t> list_sizes;  ///< per row
   };
   std::vector<Row> rows;
   std::vector<std::byte> bytes;
@@ -77,8 +77,8 @@ struct DecodedBlock {
 
 /// Names that a block uses, looked up in the dictionary.
 struct BlockNames {
-  std::vector<const RecordTemplate*> kinds;            ///< parallel to Block.kinds
-  std::vector<const AnnotationInfo*> annotations;      ///< parallel to Block.annotations
+  std::vector<const RecordTemplate*> kinds;        ///< parallel to Block.kinds
+  std::vector<const AnnotationInfo*> annotations;  ///< parallel to Block.annotations
 };
 /// Fails with the reason when the dictionary lacks one.
 std::optional<DecodeError> FindNames(const v1::Block& block, const Dictionary& dictionary, BlockNames& names);

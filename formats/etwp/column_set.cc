@@ -50,9 +50,7 @@ const std::byte* GetVarint(const std::byte* from, const std::byte* end, uint64_t
 
 constexpr uint64_t KeyOf(uint32_t id, uint32_t of) { return uint64_t{id} << 32 | of; }
 
-bool IsKnown(uint32_t encoding) {
-  return encoding >= v1::ENCODING_BYTES && encoding <= v1::ENCODING_DELTA_VARINT;
-}
+bool IsKnown(uint32_t encoding) { return encoding >= v1::ENCODING_BYTES && encoding <= v1::ENCODING_DELTA_VARINT; }
 
 }  // namespace
 
@@ -86,7 +84,7 @@ void ColumnWriter::Clear() {
 void ColumnWriter::Add(uint32_t id, uint32_t of, v1::Encoding encoding, size_t begin) {
   directory_.add_id(id);
   directory_.add_of(of);
-  directory_.add_encoding(encoding);
+  directory_.add_encoding(static_cast<uint32_t>(encoding));
   directory_.add_length(static_cast<uint32_t>(bytes_.size() - begin));
 }
 
@@ -138,7 +136,8 @@ Status ColumnWriter::Finish(int level, Compressor& compressor, v1::Columns& out)
   const size_t directory_size = directory_.ByteSizeLong();
   const size_t size = directory_size + bytes_.size();
   if (size > kMaxContent) {
-    return Status::Internal(fmt::format("columns of {} bytes exceed the bound of a frame, {} bytes", size, kMaxContent));
+    return Status::Internal(
+        fmt::format("columns of {} bytes exceed the bound of a frame, {} bytes", size, kMaxContent));
   }
   content_.resize(size);
   if (!directory_.SerializeToArray(content_.data(), static_cast<int>(directory_size))) {
@@ -220,9 +219,9 @@ std::optional<DecodeError> ColumnReader::Open(const v1::Columns& columns) {
     const size_t length = directory.length(i);
     if (length > size - at) return bad("a column reaches past the content");
     if (!IsKnown(directory.encoding(i))) {
-      return DecodeError{DiagnosticId::kArchiveEncodingUnknown,
-                         fmt::format("a column uses encoding {}, which this version does not know",
-                                     directory.encoding(i))};
+      return DecodeError{
+          DiagnosticId::kArchiveEncodingUnknown,
+          fmt::format("a column uses encoding {}, which this version does not know", directory.encoding(i))};
     }
     columns_.push_back({KeyOf(directory.id(i), directory.of(i)), directory.encoding(i), at, length});
     at += length;

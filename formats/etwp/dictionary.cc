@@ -28,7 +28,8 @@ Dictionary::Dictionary() { kinds_.emplace(kRawKind, &templates_.emplace_back());
 std::string Dictionary::Add(const v1::Dictionary& frame) {
   for (const auto& kind : frame.kinds()) {
     const auto made = RecordTemplate::FromProto(kind);
-    if (!made || kind.number() > kMaxKinds) return fmt::format("kind {} of its dictionary makes no sense", kind.number());
+    if (!made || kind.number() > kMaxKinds)
+      return fmt::format("kind {} of its dictionary makes no sense", kind.number());
     const auto found = kinds_.find(kind.number());
     if (found == kinds_.end()) {
       kinds_.emplace(kind.number(), &templates_.emplace_back(*made));

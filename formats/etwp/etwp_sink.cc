@@ -133,7 +133,8 @@ EtwpSink::~EtwpSink() = default;
 
 Status EtwpSink::Begin(const BeginArgs& args) {
   if (options_.block_bytes == 0 || options_.block_bytes > kMaxBlockBytes) {
-    return Status::InvalidArgument(fmt::format("block size {}: must be 1 to {} bytes", options_.block_bytes, kMaxBlockBytes));
+    return Status::InvalidArgument(
+        fmt::format("block size {}: must be 1 to {} bytes", options_.block_bytes, kMaxBlockBytes));
   }
   auto out = OutputFile::Create(options_.path, options_.force, OutputFile::Stdout::kStream, options_.spool_dir);
   if (!out.ok()) return out.status();
@@ -351,8 +352,8 @@ Status EtwpSink::Encode(SinkBlock& sink_block) const {
       for (uint32_t i = part.begin; i < part.end; ++i) {
         const auto& row = chunk.rows[i];
         const auto& kind = chunk.kinds[row.kind];
-        events.rows.push_back({chunk.bytes.data() + row.offset, row.instance_id, row.timestamp, &kind.made,
-                               kind.number, row.size, row.cpu, row.extended_size});
+        events.rows.push_back({chunk.bytes.data() + row.offset, row.instance_id, row.timestamp, &kind.made, kind.number,
+                               row.size, row.cpu, row.extended_size});
       }
       for (auto& annotation : events.annotations) annotation.cells.resize(events.rows.size());
       for (const auto& [number, column] : part.notes) {

@@ -23,8 +23,8 @@ struct EtwpSinkOptions {
   bool force = false;
   std::string spool_dir;
   Level level = Level::kDefault;
-  bool normalize = false;   ///< drop what only an exact copy needs: pads, fill, stale header fields
-  bool keep_paths = false;  ///< store the names of the source files
+  bool normalize = false;           ///< drop what only an exact copy needs: pads, fill, stale header fields
+  bool keep_paths = false;          ///< store the names of the source files
   uint32_t block_bytes = 4u << 20;  ///< bytes of records and annotations per block; at most 32 MiB
   /// The .etl that is read, for its SHA-256. Without it the archive is not exact.
   std::shared_ptr<InputFile> original;

@@ -29,8 +29,8 @@ class EtwpSource : public Source {
   /// A pass with diagnostics also adds the damage that the archive records of its original.
   Result<std::unique_ptr<SourcePass>> StartPass(const PassArgs& args) override;
 
-  /// Blocks for which `skip` is true are passed over by passes started later; for filters on header fields. An event of a
-  /// skipped block is never seen, so a skip must be sure.
+  /// Blocks for which `skip` is true are passed over by passes started later; for filters on header fields. An event of
+  /// a skipped block is never seen, so a skip must be sure.
   void SetSkip(SkipBlock skip) { skip_ = std::move(skip); }
   /// What the kinds of a BlockSummary are: an event row with the header fields that are the same for all events of the
   /// kind; times, ids and sizes mean nothing. False for kind 0, whose events can be anything, and for unknown ones.

@@ -113,8 +113,7 @@ std::vector<std::byte> MakeTail(const Tail& tail) {
 std::optional<Tail> ParseTail(std::span<const std::byte> bytes) {
   if (bytes.size() != kTailSize || LoadAt<uint64_t>(bytes.data(), 24) != kTailMagic) return std::nullopt;
   if (LoadAt<uint32_t>(bytes.data(), 12) != 0) return std::nullopt;
-  return Tail{LoadAt<uint64_t>(bytes.data(), 0), LoadAt<uint32_t>(bytes.data(), 8),
-              LoadAt<uint64_t>(bytes.data(), 16)};
+  return Tail{LoadAt<uint64_t>(bytes.data(), 0), LoadAt<uint32_t>(bytes.data(), 8), LoadAt<uint64_t>(bytes.data(), 16)};
 }
 
 bool LooksLikeArchive(std::span<const std::byte> start) {
@@ -220,9 +219,8 @@ Status FrameWalker::FindSync() {
     const auto rest = loaded().subspan(1);
     const void* found = std::memchr(rest.data(), static_cast<int>(kSyncWord & 0xFF), rest.size());
     const size_t left = loaded().size();
-    const size_t step = found == nullptr
-                            ? left
-                            : static_cast<size_t>(static_cast<const std::byte*>(found) - loaded().data());
+    const size_t step =
+        found == nullptr ? left : static_cast<size_t>(static_cast<const std::byte*>(found) - loaded().data());
     // The tail has no sync word: the place where it would start is not stepped over.
     const size_t limit = at_end_ ? (left > kTailSize ? left - kTailSize : left) : left - (kTailSize - 1);
     begin_ += std::min(step, limit);

@@ -49,7 +49,7 @@ void RecordTemplate::Start(std::span<const std::byte> header) {
 }
 
 void RecordTemplate::AddSlot(Slot::Field field, size_t offset) {
-  slots_[field] = static_cast<uint16_t>(offset);
+  slots_[static_cast<size_t>(field)] = static_cast<uint16_t>(offset);
   std::memset(header_.data() + offset, 0, SlotWidth(field));
 }
 
@@ -66,8 +66,10 @@ RecordTemplate RecordTemplate::FromRow(const EventHeader& row) {
     return true;
   };
   const auto timestamp = [&](size_t offset) {
-    if (LoadAt<int64_t>(bytes, offset) == row.timestamp) made.AddSlot(Slot::FIELD_TIMESTAMP, offset);
-    else made = RecordTemplate();
+    if (LoadAt<int64_t>(bytes, offset) == row.timestamp)
+      made.AddSlot(Slot::FIELD_TIMESTAMP, offset);
+    else
+      made = RecordTemplate();
   };
   const auto ids = [&](size_t tid_offset) {
     made.AddSlot(Slot::FIELD_TID, tid_offset);

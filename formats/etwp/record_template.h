@@ -35,9 +35,9 @@ class RecordTemplate {
   size_t header_size() const { return size_; }
   bool extended() const { return extended_; }
   bool raw() const { return size_ == 0; }
-  bool has(v1::Slot::Field field) const { return slots_[field] != kNoSlot; }
+  bool has(v1::Slot::Field field) const { return slots_[static_cast<size_t>(field)] != kNoSlot; }
   /// Offset of a slot; only if has().
-  size_t slot(v1::Slot::Field field) const { return slots_[field]; }
+  size_t slot(v1::Slot::Field field) const { return slots_[static_cast<size_t>(field)]; }
 
   /// Equal ones describe the same kind.
   uint64_t Hash() const;

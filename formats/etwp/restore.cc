@@ -41,9 +41,10 @@ class RestoreQueue {
         if (const auto error = DecodeRestore(read.body.restore(), *frame)) reason = error->reason;
       }
       if (!reason.empty()) {
-        return Status::Input(fmt::format("{}: the restore frame at {} is damaged: {}; its events can still be read and "
-                                         "written to a new .etl",
-                                         archive_.file()->path(), entry.offset(), reason));
+        return Status::Input(
+            fmt::format("{}: the restore frame at {} is damaged: {}; its events can still be read and "
+                        "written to a new .etl",
+                        archive_.file()->path(), entry.offset(), reason));
       }
       frame_ = std::move(frame);
       place_ = {};
@@ -134,10 +135,9 @@ class SpoolPlacer : public BufferPlacer {
     const auto data = image.subspan(etl::buffer::kHeaderSize);
     packed_.resize(image.size());
     std::copy_n(image.begin(), etl::buffer::kHeaderSize, packed_.begin());
-    const size_t packed =
-        xpress_ && !data.empty()
-            ? xca::XpressEncode(data, std::span(packed_).subspan(etl::buffer::kHeaderSize), encoder_)
-            : 0;
+    const size_t packed = xpress_ && !data.empty()
+                              ? xca::XpressEncode(data, std::span(packed_).subspan(etl::buffer::kHeaderSize), encoder_)
+                              : 0;
     const bool smaller = packed != 0 && packed < data.size();
     const size_t size = etl::buffer::kHeaderSize + (smaller ? packed : data.size());
     StoreAt<uint32_t>(packed_.data(), etl::buffer::kBufferSize, static_cast<uint32_t>(size));
@@ -187,8 +187,8 @@ class Restorer {
     ETWPIPE_RETURN_IF_ERROR(DrainQueue());
     ETWPIPE_RETURN_IF_ERROR(placer_->Finish());
     if (result_.buffers != archive_.trailer()->restore_buffers()) {
-      return Damaged(fmt::format("{} of {} buffers can be put together", result_.buffers,
-                                 archive_.trailer()->restore_buffers()));
+      return Damaged(
+          fmt::format("{} of {} buffers can be put together", result_.buffers, archive_.trailer()->restore_buffers()));
     }
     if (!result_.identical) return result_;
     ETWPIPE_RETURN_IF_ERROR(CompareHash());
@@ -319,8 +319,7 @@ Result<RestoreResult> RestoreEtl(const std::shared_ptr<Archive>& archive, Output
                                  const RestoreOptions& options) {
   std::string reason;
   if (!CanRestore(*archive, reason)) {
-    return Status::Input(
-        fmt::format("{}: the original cannot be restored: {}", archive->file()->path(), reason));
+    return Status::Input(fmt::format("{}: the original cannot be restored: {}", archive->file()->path(), reason));
   }
   return Restorer(*archive, out, options).Run();
 }

@@ -30,8 +30,8 @@ struct RestoreResult {
 /// True if the archive says that it gives its original back; otherwise `reason` says why not.
 bool CanRestore(const Archive& archive, std::string& reason);
 
-/// Writes the original .etl to `out`, which must be empty and allow WriteAt(); the caller commits it. Needs a file with an
-/// index, not a stream. kInput when the archive is not exact or damaged, or when the result is not what the archive
+/// Writes the original .etl to `out`, which must be empty and allow WriteAt(); the caller commits it. Needs a file with
+/// an index, not a stream. kInput when the archive is not exact or damaged, or when the result is not what the archive
 /// promises; nothing of `out` is of use then.
 Result<RestoreResult> RestoreEtl(const std::shared_ptr<Archive>& archive, OutputFile& out,
                                  const RestoreOptions& options);

@@ -28,10 +28,10 @@ struct NumberColumn {
   uint64_t Buffer::*member;
 };
 constexpr NumberColumn kNumberColumns[] = {
-    {v1::RESTORE_ORDINAL, &Buffer::ordinal},        {v1::RESTORE_FILE_OFFSET, &Buffer::file_offset},
-    {v1::RESTORE_FILE_SIZE, &Buffer::file_size},    {v1::RESTORE_IMAGE_SIZE, &Buffer::image_size},
-    {v1::RESTORE_FLAGS, &Buffer::flags},            {v1::RESTORE_RECORDS, &Buffer::records},
-    {v1::RESTORE_GAP_SIZE, &Buffer::gap_size},      {v1::RESTORE_TAIL_SIZE, &Buffer::tail_size},
+    {v1::RESTORE_ORDINAL, &Buffer::ordinal},     {v1::RESTORE_FILE_OFFSET, &Buffer::file_offset},
+    {v1::RESTORE_FILE_SIZE, &Buffer::file_size}, {v1::RESTORE_IMAGE_SIZE, &Buffer::image_size},
+    {v1::RESTORE_FLAGS, &Buffer::flags},         {v1::RESTORE_RECORDS, &Buffer::records},
+    {v1::RESTORE_GAP_SIZE, &Buffer::gap_size},   {v1::RESTORE_TAIL_SIZE, &Buffer::tail_size},
 };
 
 }  // namespace
@@ -73,7 +73,8 @@ void RestoreBuffers::Add(const SourceBuffer& source) {
   }
   buffer.gap_size = gaps.size() - gaps_before;
   const auto tail = image.subspan(position);
-  const bool ones = !tail.empty() && std::all_of(tail.begin(), tail.end(), [](std::byte b) { return b == std::byte{0xFF}; });
+  const bool ones =
+      !tail.empty() && std::all_of(tail.begin(), tail.end(), [](std::byte b) { return b == std::byte{0xFF}; });
   if (ones) {
     buffer.flags |= kTailOnes;
   } else {
@@ -152,8 +153,8 @@ std::optional<DecodeError> DecodeRestore(const v1::Restore& frame, RestoreBuffer
     if (values[i] > 0xFFFF) return bad(kMisfit);
     restore.buffers[i].cpu = static_cast<uint16_t>(values[i]);
   }
-  const auto with_records = static_cast<size_t>(std::count_if(
-      restore.buffers.begin(), restore.buffers.end(), [](const Buffer& buffer) { return buffer.records > 0; }));
+  const auto with_records = static_cast<size_t>(std::count_if(restore.buffers.begin(), restore.buffers.end(),
+                                                              [](const Buffer& buffer) { return buffer.records > 0; }));
   if (!columns.Numbers(v1::RESTORE_FIRST_RECORD, 0, with_records, values)) return bad(kMisfit);
   size_t next_first = 0;
   uint64_t offsets = 0;
@@ -170,7 +171,8 @@ std::optional<DecodeError> DecodeRestore(const v1::Restore& frame, RestoreBuffer
     gaps += buffer.gap_size;
     tails += buffer.tail_size;
   }
-  if (offsets > kMaxContent / 8 || !columns.Numbers(v1::RESTORE_OFFSETS, 0, offsets, restore.offsets)) return bad(kMisfit);
+  if (offsets > kMaxContent / 8 || !columns.Numbers(v1::RESTORE_OFFSETS, 0, offsets, restore.offsets))
+    return bad(kMisfit);
   std::span<const std::byte> bytes;
   if (!columns.Bytes(v1::RESTORE_HEADER, 0, bytes) || bytes.size() != headers) return bad(kMisfit);
   restore.headers.assign(bytes.begin(), bytes.end());

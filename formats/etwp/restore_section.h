@@ -34,8 +34,8 @@ struct RestoreBuffers {
     bool has(Flags flag) const { return (flags & flag) != 0; }
   };
   std::vector<Buffer> buffers;
-  std::vector<uint64_t> offsets;    ///< of all records of buffers with kOffsets
-  std::vector<std::byte> headers;   ///< first min(72, image size) bytes of each
+  std::vector<uint64_t> offsets;   ///< of all records of buffers with kOffsets
+  std::vector<std::byte> headers;  ///< first min(72, image size) bytes of each
   std::vector<std::byte> gaps;
   std::vector<std::byte> tails;
 

@@ -129,8 +129,8 @@ class Verifier {
     }
     ++complete_;
     if (static_cast<uint64_t>(dictionary.kinds_size() + dictionary.annotations_size()) != entries_) {
-      dictionary_.Complain(fmt::format("the complete dictionary at {} has other entries than the ones before it",
-                                       frame.place.offset));
+      dictionary_.Complain(
+          fmt::format("the complete dictionary at {} has other entries than the ones before it", frame.place.offset));
     }
   }
 
@@ -140,7 +140,8 @@ class Verifier {
       blocks_.Complain(fmt::format("the block at {}: {}", frame.place.offset, what));
     };
     ++block_count_;
-    if (block.first_event() != events_) complain(fmt::format("starts with event {}, not {}", block.first_event(), events_));
+    if (block.first_event() != events_)
+      complain(fmt::format("starts with event {}, not {}", block.first_event(), events_));
     events_ = block.first_event() + block.events();
     LookAtEntry(frame);
     BlockNames names;
@@ -152,10 +153,12 @@ class Verifier {
       low = std::min(low, row.timestamp);
       high = std::max(high, row.timestamp);
       if (!ids_.Add(row.instance_id)) {
-        id_check_.Complain(fmt::format("id {} occurs twice, again in the block at {}", row.instance_id, frame.place.offset));
+        id_check_.Complain(
+            fmt::format("id {} occurs twice, again in the block at {}", row.instance_id, frame.place.offset));
       }
     }
-    if (low != block.min_timestamp() || high != block.max_timestamp()) complain("states another time range than it has");
+    if (low != block.min_timestamp() || high != block.max_timestamp())
+      complain("states another time range than it has");
     LookAtKinds(frame);
   }
 
@@ -218,8 +221,8 @@ class Verifier {
   void CheckIndexEnd() {
     if (!archive_.has_index()) return;
     if (indexed_ != static_cast<uint64_t>(archive_.index().blocks_size())) {
-      index_.Complain(fmt::format("it lists {} blocks, {} of them stand where it says", archive_.index().blocks_size(),
-                                  indexed_));
+      index_.Complain(
+          fmt::format("it lists {} blocks, {} of them stand where it says", archive_.index().blocks_size(), indexed_));
     }
     if (restore_frames_ != static_cast<uint64_t>(archive_.index().restores_size())) {
       index_.Complain(

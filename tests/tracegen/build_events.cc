@@ -70,7 +70,8 @@ void BuildEvents::Step() {
   if (roots_ == max_roots_) return;
   const Process& process = sim_.world.processes[sim_.world.PickProcess(sim_.random)];
   const ThreadIndex thread = process.threads[sim_.random.Index(process.threads.size())];
-  if (sim_.world.threads[thread].reserved) return;
+  // In processes that do not end: no activity lacks its stop, save at the end of the trace.
+  if (!process.boot || sim_.world.threads[thread].reserved) return;
   sim_.world.threads[thread].reserved = true;
   const int64_t duration = 2000 + sim_.random.Skewed(static_cast<uint32_t>(longest_));
   ++roots_;
@@ -83,13 +84,16 @@ void BuildEvents::StepPlanted() {
     if (runs && sim_.writer.projected_size() / kPlantedPercent >= sim_.options.size / 100) Stop(planted_thread_);
     return;
   }
-  // In a process that does not end.
   const Process& process = sim_.world.processes[sim_.world.living().front()];
   const ThreadIndex thread = process.threads.front();
   if (sim_.world.threads[thread].reserved) return;
   planted_thread_ = thread;
   sim_.world.threads[thread].reserved = true;
   Start(thread, kFrontEndFile, 0, std::string(kPlantedName));
+}
+
+void BuildEvents::End() {
+  if (sim_.truth.planted && sim_.truth.planted->stop == 0) Stop(planted_thread_);
 }
 
 void BuildEvents::Start(ThreadIndex thread, size_t what, int64_t duration, const std::string& name) {
@@ -124,7 +128,6 @@ void BuildEvents::Start(ThreadIndex thread, size_t what, int64_t duration, const
 
 void BuildEvents::Resume(uint32_t code, uint64_t a, uint64_t) {
   const auto thread = static_cast<ThreadIndex>(a);
-  if (!sim_.world.threads[thread].alive) return Forget(thread);
   if (code == kStop) return Stop(thread);
   const Stack& stack = stacks_[thread];
   // The parent may be over already when it had to end early.
@@ -135,11 +138,6 @@ void BuildEvents::Resume(uint32_t code, uint64_t a, uint64_t) {
   const bool has_file = child <= kFrontEndFile;
   const int64_t duration = 100 + sim_.random.Below(static_cast<uint32_t>(std::min<int64_t>(left, 20'000'000))) / 2;
   Start(thread, child, duration, sim_.random.Pick(has_file ? files_ : symbols_));
-}
-
-void BuildEvents::Forget(ThreadIndex thread) {
-  if (!stacks_[thread].empty()) --roots_;
-  stacks_[thread].clear();
 }
 
 void BuildEvents::Stop(ThreadIndex thread) {

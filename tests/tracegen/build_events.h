@@ -14,6 +14,7 @@ class BuildEvents : public Topic {
 
   void Step() override;
   void Resume(uint32_t code, uint64_t a, uint64_t b) override;
+  void End() override;
 
  private:
   struct Open {
@@ -28,8 +29,6 @@ class BuildEvents : public Topic {
   void StepPlanted();
   void Start(ThreadIndex thread, size_t what, int64_t duration, const std::string& name);
   void Stop(ThreadIndex thread);
-  /// The process ended with activities open.
-  void Forget(ThreadIndex thread);
   void Emit(EventKind& kind, uint16_t cpu, const Open& open, const std::string& name);
 
   Simulation& sim_;

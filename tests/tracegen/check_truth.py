@@ -17,8 +17,8 @@ import etl_reader  # noqa: E402
 
 
 def kinds_of(counts):
-    return {(kind["header"], kind["provider"], kind["id"], kind["opcode"], kind["version"]): (kind["count"], kind["bytes"])
-            for kind in counts["kinds"]}
+    names = ("header", "provider", "id", "opcode", "version")
+    return {tuple(kind[name] for name in names): (kind["count"], kind["bytes"]) for kind in counts["kinds"]}
 
 
 def main():

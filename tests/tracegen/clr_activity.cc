@@ -208,12 +208,12 @@ void ClrActivity::StartContention(ThreadIndex thread) {
 }
 
 void ClrActivity::WalkStack(uint16_t cpu, const Process& process) {
-  const ProcessIndex index = sim_.RunningThread(cpu).process;
+  const ClrRuntime& runtime = *methods_.Find(sim_.RunningThread(cpu).process);
   const uint32_t count = 4 + sim_.random.Skewed(20);
   etl::PayloadWriter& payload = sim_.NewPayload();
   payload.Add(kClrInstance).Add(uint8_t{0}).Add(uint8_t{0}).Add(count);
   for (uint32_t i = 0; i < count; ++i) {
-    const uint64_t address = methods_.PickCode(index);
+    const uint64_t address = methods_.PickCode(runtime);
     if (process.pointer32) {
       payload.Add(static_cast<uint32_t>(address));
     } else {

@@ -178,8 +178,12 @@ ThreadIndex ClrMethods::PickFreeThread(ProcessIndex process) {
 
 uint64_t ClrMethods::PickCode(ProcessIndex process) {
   const ClrRuntime* runtime = Find(process);
-  if (runtime == nullptr || runtime->methods.empty()) return 0;
-  const ClrMethod& method = runtime->methods[sim_.random.Skewed(static_cast<uint32_t>(runtime->methods.size()))];
+  return runtime == nullptr ? 0 : PickCode(*runtime);
+}
+
+uint64_t ClrMethods::PickCode(const ClrRuntime& runtime) {
+  if (runtime.methods.empty()) return 0;
+  const ClrMethod& method = runtime.methods[sim_.random.Skewed(static_cast<uint32_t>(runtime.methods.size()))];
   return method.address + sim_.random.Below(method.size);
 }
 

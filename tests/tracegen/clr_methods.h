@@ -56,6 +56,8 @@ class ClrMethods : public Topic, public CodeMap {
   void End() override;
   uint64_t end_size() const override;
   uint64_t PickCode(ProcessIndex process) override;
+  /// An address in one of the runtime's methods, 0 if it has none.
+  uint64_t PickCode(const ClrRuntime& runtime);
 
   /// A living managed process, or kIdleProcess when there is none.
   ProcessIndex PickManaged();

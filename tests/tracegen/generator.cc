@@ -25,7 +25,7 @@ struct Weights {
 Weights WeightsOf(Scenario scenario) {
   switch (scenario) {
     case Scenario::kClr: return {20, 4, 45, 28, 2, 1, 0};
-    case Scenario::kBuild: return {36, 30, 2, 2, 0, 4, 26};
+    case Scenario::kBuild: return {36, 32, 2, 0, 0, 4, 26};
     case Scenario::kSwitches: return {80, 2, 0, 0, 17, 1, 0};
     case Scenario::kMixed: break;
   }

@@ -114,7 +114,7 @@ void KernelLifetimes::EndProcess() {
   const ProcessIndex index = world.PickProcess(sim_.random);
   const Process& process = world.processes[index];
   // Those of the boot stay, so that the trace does not run dry.
-  if (process.parent == 4 || world.living().size() < 8) return;
+  if (process.boot) return;
   const uint16_t cpu = sim_.BusyCpu();
   EndThreads(cpu, index);
   if (sim_.random.Chance(50)) {

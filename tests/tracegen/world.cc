@@ -134,6 +134,7 @@ ProcessIndex World::AddProcess(uint32_t program_index, ProcessIndex parent) {
   process.session = random_.Below(2);
   process.key = 0xFFFFE00000000000 + (uint64_t{random_.Next32()} << 6);
   process.image = program.image;
+  process.boot = program.boot;
   process.managed = program.managed;
   process.pointer32 = program.pointer32;
   process.command_line = Wide(fmt::format("\"C:\\Program Files\\Contoso\\{}\" {}", program.image, program.arguments));

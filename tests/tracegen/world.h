@@ -54,6 +54,7 @@ struct Process {
   std::u16string command_line;
   bool managed = false;
   bool pointer32 = false;
+  bool boot = false;  ///< there before the trace; such processes do not end
   bool alive = true;
   std::vector<ThreadIndex> threads;  ///< the living ones
   std::vector<uint32_t> images;      ///< into World::image_files

@@ -25,8 +25,8 @@ class BlockCodec : public testing::Test {
       row.timestamp = event.timestamp;
       auto& made = templates_.emplace_back(RecordTemplate::FromRow(row));
       const uint32_t number = numbers_.KindNumber(made, made.Hash(), frame_);
-      events_.rows.push_back({row.record, event.instance_id, event.timestamp, &made, number, row.record_size,
-                              event.cpu, 0});
+      events_.rows.push_back(
+          {row.record, event.instance_id, event.timestamp, &made, number, row.record_size, event.cpu, 0});
     }
     EXPECT_EQ(dictionary_.Add(frame_), "");
   }
@@ -72,7 +72,7 @@ TEST_F(BlockCodec, ConsecutiveIdsOfACpuAreFree) {
   for (int i = 0; i < 1000; ++i) {
     etl::SystemFields fields;
     fields.timestamp = i;
-    OwnedEvent event{MakeInstanceId(0, 3, offset), i, 2, std::vector<std::byte>(32 + i % 40), {}};
+    OwnedEvent event{MakeInstanceId(0, 3, offset), i, 2, std::vector<std::byte>(static_cast<size_t>(32 + i % 40)), {}};
     const std::vector<std::byte> payload(static_cast<size_t>(i % 40));
     ASSERT_NE(etl::WriteRecord(event.record, fields, payload), 0u);
     offset += etl::Align8(event.record.size());
@@ -153,9 +153,9 @@ TEST(RecordTemplate, SlotsOfADictionaryMustFit) {
 
 TEST(RecordTemplate, RecordWhoseHeaderContradictsTheRowIsRaw) {
   std::vector<std::byte> record(40);
-  ASSERT_EQ(etl::WriteRecord(record, etl::SystemFields{.timestamp = 5, .pebs = {}, .pmc = {}},
-                             std::vector<std::byte>(8)),
-            40u);
+  ASSERT_EQ(
+      etl::WriteRecord(record, etl::SystemFields{.timestamp = 5, .pebs = {}, .pmc = {}}, std::vector<std::byte>(8)),
+      40u);
   EventHeader row;
   row.record = record.data();
   row.record_size = 40;

@@ -23,9 +23,12 @@ class ColumnSet : public testing::Test {
 
 TEST_F(ColumnSet, NumbersOfEveryShapeComeBack) {
   std::mt19937_64 random(1);
-  std::vector<std::vector<uint64_t>> columns = {
-      {0, 0, 0}, {7, 7, 7, 7}, {1, 2, 3, 4, 5}, {5}, {std::numeric_limits<uint64_t>::max(), 0, 1},
-      {1000000, 1000001, 1000003, 999999}};
+  std::vector<std::vector<uint64_t>> columns = {{0, 0, 0},
+                                                {7, 7, 7, 7},
+                                                {1, 2, 3, 4, 5},
+                                                {5},
+                                                {std::numeric_limits<uint64_t>::max(), 0, 1},
+                                                {1000000, 1000001, 1000003, 999999}};
   auto& noise = columns.emplace_back(10'000);
   for (auto& value : noise) value = random() >> random() % 64;
   for (uint32_t id = 0; id < columns.size(); ++id) writer_.AddNumbers(id, id * 10, columns[id]);

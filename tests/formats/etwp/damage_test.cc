@@ -223,7 +223,8 @@ std::vector<std::byte> WithIndex(std::span<const std::byte> bytes, const std::fu
   const auto made = *etwp::MakeFrame(read.body);
   std::vector<std::byte> out(bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(tail.index_offset));
   out.insert(out.end(), made.begin(), made.end());
-  const auto end = etwp::MakeTail({tail.index_offset, static_cast<uint32_t>(made.size()), etwp::LoadFrameChecksum(made)});
+  const auto end =
+      etwp::MakeTail({tail.index_offset, static_cast<uint32_t>(made.size()), etwp::LoadFrameChecksum(made)});
   out.insert(out.end(), end.begin(), end.end());
   return out;
 }

@@ -1,10 +1,14 @@
 // Events through an archive and back: nothing may change, whatever the batches, blocks and threads.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 
 #include "formats/etwp/frame.h"
+#include "pipeline/executor.h"
 #include "tests/formats/etwp/synthetic_trace.h"
+#include "tests/support/collect.h"
 
 namespace etwpipe::test {
 namespace {
@@ -44,9 +48,8 @@ TEST_F(RoundTrip, LargestRecordsComeBack) {
   const auto content = ReadArchive(options.path, nullptr);
   ASSERT_TRUE(content.status.ok()) << content.status.message();
   ExpectSameEvents(trace.events, content.events);
-  const auto largest = std::max_element(content.events.begin(), content.events.end(), [](const auto& a, const auto& b) {
-    return a.record.size() < b.record.size();
-  });
+  const auto largest = std::max_element(content.events.begin(), content.events.end(),
+                                        [](const auto& a, const auto& b) { return a.record.size() < b.record.size(); });
   EXPECT_EQ(largest->record.size(), 65535u);
 }
 
@@ -204,6 +207,68 @@ TEST_F(RoundTrip, KindsOfASummaryAreKnown) {
   EXPECT_GT(known, 20u);
   EventHeader row;
   EXPECT_FALSE((*source)->KindHeader(etwp::kRawKind, row));
+}
+
+// Standard input for as long as it lives is a file.
+class StandardInput {
+ public:
+  explicit StandardInput(const std::string& path) : saved_(::dup(0)) {
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    ::dup2(file, 0);
+    ::close(file);
+  }
+  ~StandardInput() {
+    ::dup2(saved_, 0);
+    ::close(saved_);
+  }
+  StandardInput(const StandardInput&) = delete;
+  StandardInput& operator=(const StandardInput&) = delete;
+
+ private:
+  int saved_;
+};
+
+TEST_F(RoundTrip, AStreamGivesTheSameEventsOnce) {
+  const auto trace = MakeTrace(20'000, 15);
+  const auto options = Options("a.etwp");
+  ASSERT_TRUE(WriteArchive(trace, options).ok());
+  const StandardInput input(options.path);
+  const auto file = InputFile::OpenStream();
+  ASSERT_TRUE(file.ok());
+  // The caller looks at the first bytes to recognise the format.
+  std::vector<std::byte> start(16);
+  ASSERT_EQ(*(*file)->ReadAt(0, start), start.size());
+  ASSERT_TRUE(etwp::LooksLikeArchive(start));
+  Diagnostics diagnostics;
+  auto source = etwp::EtwpSource::Open(*file, {&diagnostics, start});
+  ASSERT_TRUE(source.ok()) << source.status().message();
+  CollectSink sink;
+  ASSERT_TRUE(Execute(**source, sink, 2, &diagnostics).ok());
+  ASSERT_EQ(sink.events.size(), trace.events.size());
+  for (size_t i = 0; i < trace.events.size(); ++i) {
+    ASSERT_TRUE(sink.events[i].bytes == trace.events[i].record) << i;
+    ASSERT_EQ(sink.events[i].header.instance_id, trace.events[i].instance_id) << i;
+  }
+  EXPECT_TRUE(diagnostics.entries().empty());
+  EXPECT_FALSE((*source)->StartPass({}).ok());
+}
+
+TEST_F(RoundTrip, AStreamThatEndsEarlySaysSo) {
+  const auto trace = MakeTrace(5'000, 16);
+  const auto options = Options("a.etwp");
+  ASSERT_TRUE(WriteArchive(trace, options).ok());
+  auto bytes = ReadBytes(options.path);
+  bytes.resize(bytes.size() / 2);
+  WriteBytes(folder_.File("cut"), bytes);
+  const StandardInput input(folder_.File("cut"));
+  Diagnostics diagnostics;
+  auto source = etwp::EtwpSource::Open(*InputFile::OpenStream(), {&diagnostics, {}});
+  ASSERT_TRUE(source.ok());
+  CollectSink sink;
+  ASSERT_TRUE(Execute(**source, sink, 1, &diagnostics).ok());
+  EXPECT_GT(sink.events.size(), 100u);
+  EXPECT_LT(sink.events.size(), trace.events.size());
+  EXPECT_GT(diagnostics.count(DiagnosticId::kArchiveTruncated), 0u);
 }
 
 TEST_F(RoundTrip, ARunThatDropsIsNotExact) {

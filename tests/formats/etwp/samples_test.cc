@@ -15,10 +15,18 @@ namespace etwpipe::test {
 namespace {
 
 constexpr const char* kSamples[] = {
-    "DynamicEvents.etl",      "KernelNetwork.etl",   "SelfDescribingSingleEvent.etl",
-    "ShutdownPerfDiagLogger.etl", "diaghub.etl",     "diaghub.kernel.1.etl",
-    "gcevents.etl",           "lxcore_kernel.etl",   "net.4.5.2.x64.etl",
-    "powershell.etl",         "primitive-types.etl", "waasmedic.etl",
+    "DynamicEvents.etl",
+    "KernelNetwork.etl",
+    "SelfDescribingSingleEvent.etl",
+    "ShutdownPerfDiagLogger.etl",
+    "diaghub.etl",
+    "diaghub.kernel.1.etl",
+    "gcevents.etl",
+    "lxcore_kernel.etl",
+    "net.4.5.2.x64.etl",
+    "powershell.etl",
+    "primitive-types.etl",
+    "waasmedic.etl",
 };
 
 class Samples : public testing::TestWithParam<const char*> {
@@ -134,7 +142,8 @@ TEST_P(Samples, OriginalComesBack) {
 
 INSTANTIATE_TEST_SUITE_P(Recordings, Samples, testing::ValuesIn(kSamples), [](const auto& info) {
   std::string name(info.param);
-  std::replace_if(name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
   return name;
 });
 

@@ -128,9 +128,7 @@ std::vector<std::byte> MakeRecord(std::mt19937_64& random, size_t choice, int64_
       return Record(fields, payload);
     }
     case 9: return Record(etl::TimedFields{static_cast<uint32_t>(random()), timestamp}, {});
-    case 10:
-      timed = false;
-      return Record(etl::RawFields{etl::kTypeError, etl::kMarkerFixed}, payload);
+    case 10: timed = false; return Record(etl::RawFields{etl::kTypeError, etl::kMarkerFixed}, payload);
     default:
       timed = false;
       return Record(etl::RawFields{static_cast<uint8_t>(random() % 2 == 0 ? 77 : 200), etl::kMarkerFixed}, payload);

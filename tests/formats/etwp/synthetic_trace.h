@@ -43,8 +43,8 @@ struct SyntheticTrace {
   std::vector<std::pair<size_t, std::shared_ptr<const SourceBuffer>>> opened;
 };
 
-/// Events of all header kinds with odd sizes, empty and largest payloads, several processors, steps back in time and ids
-/// with gaps. The same for the same arguments.
+/// Events of all header kinds with odd sizes, empty and largest payloads, several processors, steps back in time and
+/// ids with gaps. The same for the same arguments.
 SyntheticTrace MakeTrace(size_t events, uint64_t seed, bool large_records = false);
 /// Adds a column of every annotation type, with nulls.
 void AddAnnotations(SyntheticTrace& trace);
