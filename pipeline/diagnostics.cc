@@ -32,6 +32,7 @@ constexpr std::array<DiagnosticInfo, static_cast<size_t>(DiagnosticId::kCount)> 
     {"annotation-dropped", Severity::kInfo, "the output format cannot store an annotation"},
     {"not-exact", Severity::kInfo, "the archive does not hold all that restores its original bit for bit"},
     {"file-shrank", Severity::kDataLoss, "the file became shorter while it was read"},
+    {"buffer-size-bad", Severity::kError, "a buffer states a wrong size; its end was found by its data"},
 }};
 
 // Total order, so that what is kept does not depend on the order of the calls.

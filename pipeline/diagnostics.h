@@ -40,6 +40,7 @@ enum class DiagnosticId : uint8_t {
   kAnnotationDropped,      ///< annotation-dropped
   kNotExact,               ///< not-exact
   kFileShrank,             ///< file-shrank
+  kBufferSizeBad,          ///< buffer-size-bad
   kCount,
 };
 

@@ -74,7 +74,6 @@ class PassRunner {
     if (args_.threads <= 1) return RunInCaller();
     const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, static_cast<size_t>(args_.threads));
     tbb::task_arena arena(args_.threads);
-    HandOver(this);
     arena.execute([this] { RunInPipeline(); });
     TakeOver(&stop_);
     return first_error_;
@@ -96,6 +95,7 @@ class PassRunner {
 
   void RunInPipeline() {
     auto source = tbb::make_filter<void, TokenPtr>(tbb::filter_mode::serial_in_order, [this](tbb::flow_control& flow) {
+      TakeOver(&kClosures);
       auto token = pool_.Take();
       Enter(token.get(), &sequence_);
       const bool more = !stop_.load(std::memory_order_relaxed) && Pull(*token);
@@ -111,6 +111,7 @@ class PassRunner {
       while (end < steps_.size() && steps_[end].ordered == steps_[begin].ordered) ++end;
       const auto mode = steps_[begin].ordered ? tbb::filter_mode::serial_in_order : tbb::filter_mode::parallel;
       chain = chain & tbb::make_filter<TokenPtr, TokenPtr>(mode, [this, begin, end](TokenPtr token) {
+                TakeOver(&kClosures);
                 const void* state = steps_[begin].ordered ? static_cast<const void*>(&steps_[begin]) : token;
                 Enter(token, state);
                 for (size_t i = begin; i < end; ++i) RunStep(steps_[i], *token);
@@ -120,20 +121,22 @@ class PassRunner {
       begin = end;
     }
     const auto whole = chain & tbb::make_filter<TokenPtr, void>(tbb::filter_mode::serial_in_order, [this](TokenPtr t) {
+                         TakeOver(&kClosures);
                          std::unique_ptr<Token> token(t);
                          Enter(t, &first_error_);
                          Retire(*token);
                          if (!first_error_.ok()) stop_.store(true, std::memory_order_relaxed);
                          Leave(t, &first_error_);
                          pool_.Give(std::move(token));
+                         HandOver(&stop_);
                        });
+    HandOver(&kClosures);
     tbb::parallel_pipeline(static_cast<size_t>(args_.threads) * kTokensPerThread, whole);
   }
 
-  // Around the work of a filter, for ThreadSanitizer only: what set up the run, what had `token` before, and what had
-  // `state` before (the token again where the filter is not ordered) has happened.
+  // Around the work of a filter, for ThreadSanitizer only: what had `token` before and what had `state` before (the
+  // token again where the filter is not ordered) has happened.
   void Enter(const void* token, const void* state) const {
-    TakeOver(this);
     TakeOver(token);
     TakeOver(state);
   }

@@ -1,5 +1,5 @@
 // Tells ThreadSanitizer of an order it cannot see. oneTBB's library is not instrumented, so what one pipeline filter
-// leaves to the next would look like a race. Both calls are empty in every other build.
+// leaves to the next would look like a race. All calls are empty in every other build.
 #pragma once
 
 #if defined(__has_feature)
@@ -30,5 +30,9 @@ inline void TakeOver([[maybe_unused]] const void* key) {
   __tsan_acquire(const_cast<void*>(key));
 #endif
 }
+
+/// The key for what a task finds in its own closure: it must be taken over before the closure is read, so the key
+/// cannot stand in it. Handed over by whoever is about to start tasks.
+inline constexpr char kClosures = 0;
 
 }  // namespace etwpipe

@@ -19,6 +19,8 @@ constexpr uint64_t kScanWindow = 1 << 20;
 constexpr uint64_t kMaxRawEntry = 1 << 20;
 // How far a sequence number may be from the last one for a header found by scanning to be believed.
 constexpr int64_t kSequenceReach = 1 << 16;
+// Bytes that may stay unread after the last byte of compressed data (etl-format.md 6.1: 0 or 4), and some more.
+constexpr uint64_t kUnreadBytes = 8;
 
 class Indexer {
  public:
@@ -72,6 +74,15 @@ class Indexer {
     entry.type = header.type;
     entry.compressed = header.compressed();
     entry.truncated = header.buffer_size > left;
+    if (entry.truncated && entry.compressed) {
+      const auto size = DataSize(position_);
+      if (!size.ok()) return size.status();
+      if (*size && **size + kUnreadBytes < left) {
+        entry.truncated = false;
+        Push(entry);
+        return ShrinkLast(**size);
+      }
+    }
     if (entry.truncated) {
       Count(DiagnosticId::kFileTruncated, position_, left,
             fmt::format("the file ends {} bytes before the end of a buffer of {}", header.buffer_size - left,
@@ -86,14 +97,18 @@ class Indexer {
       }
       entry.data_end = static_cast<uint32_t>(std::min<uint64_t>(header.data_end, entry.file_size));
     }
-    const uint32_t image_size = entry.compressed ? entry.data_end : header.buffer_size;
+    Push(entry);
+    return {};
+  }
+
+  void Push(const BufferEntry& entry) {
+    const auto image_size = static_cast<uint32_t>(entry.compressed ? entry.data_end : entry.file_size);
     index_.max_image_size = std::max(index_.max_image_size, image_size);
     index_.compressed += entry.compressed ? 1 : 0;
     ++index_.buffers;
-    last_sequence_ = header.sequence;
+    last_sequence_ = entry.sequence;
     position_ += entry.file_size;
     index_.entries.push_back(entry);
-    return {};
   }
 
   Status Recover(const std::string& reason) {
@@ -120,15 +135,17 @@ class Indexer {
     }
   }
 
-  // Compressed buffers stand anywhere. If the bad header was reached over a buffer that does not decode, that buffer's
-  // size is the liar, and buffers inside it would be lost with it.
+  // Compressed buffers stand anywhere. A header that makes no sense may have been reached by the size of the buffer
+  // before it: if that one does not decode it is skipped too, and if it decodes from fewer bytes than it states, buffers
+  // stand inside it.
   Status RecoverByScan(const std::string& reason) {
     uint64_t from = position_ + 1;
     if (!index_.entries.empty() && index_.entries.back().compressed) {
       const BufferEntry last = index_.entries.back();
-      const auto decodes = Decodes(last.file_offset);
-      if (!decodes.ok()) return decodes.status();
-      if (!*decodes) {
+      const auto size = DataSize(last.file_offset);
+      if (!size.ok()) return size.status();
+      if (*size && **size + kUnreadBytes < last.file_size) return ShrinkLast(**size);
+      if (!*size) {
         index_.entries.pop_back();
         --index_.buffers;
         --index_.compressed;
@@ -140,6 +157,19 @@ class Indexer {
     if (!next.ok()) return next.status();
     if (!next->has_value()) return SkipTo(file_.size(), reason + "; none that makes sense follows", false);
     return SkipTo(**next, reason, false);
+  }
+
+  // The last entry's data takes `size` bytes only: it ends where the next header stands.
+  Status ShrinkLast(uint64_t size) {
+    BufferEntry& last = index_.entries.back();
+    const auto next = ScanForHeader(last.file_offset + size);
+    if (!next.ok()) return next.status();
+    const uint64_t end = next->value_or(file_.size());
+    Count(DiagnosticId::kBufferSizeBad, last.file_offset, last.file_size,
+          fmt::format("a buffer states {} bytes and its data ends after {}", last.file_size, size));
+    last.file_size = end - last.file_offset;
+    position_ = end;
+    return {};
   }
 
   Result<std::optional<uint64_t>> ScanForHeader(uint64_t from) {
@@ -169,21 +199,30 @@ class Indexer {
            (header.compressed() || header.data_end <= header.buffer_size);
   }
 
-  // Whether the data of the buffer at `offset` decodes to the size its header states; true for a stored one.
   Result<bool> Decodes(uint64_t offset) {
+    const auto size = DataSize(offset);
+    if (!size.ok()) return size.status();
+    return size->has_value();
+  }
+
+  // Bytes of the file that the buffer at `offset` needs to decode to the size its header states; nullopt if it does not.
+  // A stored buffer is taken at its word.
+  Result<std::optional<uint64_t>> DataSize(uint64_t offset) {
     std::byte bytes[buffer::kHeaderSize];
     if (const auto count = file_.ReadAt(offset, bytes); !count.ok() || *count < sizeof bytes) {
-      return count.ok() ? Result<bool>(false) : Result<bool>(count.status());
+      if (!count.ok()) return count.status();
+      return std::optional<uint64_t>();
     }
     const BufferHeader header = ReadBufferHeader(bytes);
-    if (!header.compressed()) return true;
+    if (!header.compressed()) return std::optional<uint64_t>(header.buffer_size);
     scratch_in_.resize(header.buffer_size - buffer::kHeaderSize);
     const auto count = file_.ReadAt(offset + buffer::kHeaderSize, scratch_in_);
     if (!count.ok()) return count.status();
     scratch_out_.resize(header.data_end - buffer::kHeaderSize);
-    return xca::Decode(static_cast<xca::Format>(args_.format_selector), std::span(scratch_in_).first(*count),
-                       scratch_out_)
-        .ok();
+    const auto result = xca::Decode(static_cast<xca::Format>(args_.format_selector),
+                                    std::span(scratch_in_).first(*count), scratch_out_);
+    if (!result.ok()) return std::optional<uint64_t>();
+    return std::optional<uint64_t>(buffer::kHeaderSize + result.consumed);
   }
 
   Result<bool> AllZero(uint64_t begin, uint64_t end) {

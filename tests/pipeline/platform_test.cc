@@ -7,6 +7,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "tests/support/temp_folder.h"
+
 namespace etwpipe {
 namespace {
 
@@ -21,16 +23,11 @@ std::string ReadText(const fs::path& path) {
 
 class Platform : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = fs::temp_directory_path() / "etwpipe_platform_test";
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
   size_t FilesInFolder() const {
     return static_cast<size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
   }
-  fs::path folder_;
+  test::TempFolder temporary_;
+  const fs::path& folder_ = temporary_.path();
 };
 
 TEST_F(Platform, AnOutputAppearsOnCommitOnly) {

@@ -11,6 +11,7 @@
 #include "formats/etl/etl_source.h"
 #include "pipeline/stage.h"
 #include "tests/support/collect.h"
+#include "tests/support/temp_folder.h"
 #include "tests/support/test_data.h"
 
 namespace etwpipe {
@@ -131,15 +132,9 @@ class Relogged : public testing::TestWithParam<const char*> {
   void SetUp() override {
     input_ = test::SamplePath(GetParam());
     if (const auto missing = test::MissingData(input_); !missing.empty()) GTEST_SKIP() << missing;
-    folder_ = fs::temp_directory_path() / ("etwpipe_relog_" + std::string(GetParam()));
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-  }
-  void TearDown() override {
-    if (!folder_.empty()) fs::remove_all(folder_);
   }
   fs::path input_;
-  fs::path folder_;
+  test::TempFolder folder_;
 };
 
 TEST_P(Relogged, WithoutStagesHoldsTheSameEventsUnderTheSameIds) {
