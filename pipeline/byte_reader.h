@@ -16,7 +16,7 @@ static_assert(std::endian::native == std::endian::little, "little-endian hosts o
 
 /// Reads one integer at `offset`; the caller has checked that it lies inside. Unaligned places are fine.
 template <typename T>
-  requires std::is_trivially_copyable_v<T>
+requires std::is_trivially_copyable_v<T>
 inline T LoadAt(const std::byte* bytes, size_t offset = 0) {
   T value;
   std::memcpy(&value, bytes + offset, sizeof value);
@@ -25,10 +25,8 @@ inline T LoadAt(const std::byte* bytes, size_t offset = 0) {
 
 /// Writes one integer at `offset`; the caller has checked that it lies inside.
 template <typename T>
-  requires std::is_trivially_copyable_v<T>
-inline void StoreAt(std::byte* bytes, size_t offset, T value) {
-  std::memcpy(bytes + offset, &value, sizeof value);
-}
+requires std::is_trivially_copyable_v<T>
+inline void StoreAt(std::byte* bytes, size_t offset, T value) { std::memcpy(bytes + offset, &value, sizeof value); }
 
 /// Cursor over bytes it does not own; views it hands out live as long as those bytes.
 class ByteReader {
@@ -37,8 +35,7 @@ class ByteReader {
 
   /// Next little-endian value, or zero (and failed()) when fewer bytes are left.
   template <typename T>
-    requires std::is_trivially_copyable_v<T>
-  T Read() {
+  requires std::is_trivially_copyable_v<T> T Read() {
     T value{};
     if (remaining() < sizeof value) {
       Fail();

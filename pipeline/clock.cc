@@ -128,9 +128,8 @@ std::string FormatFileTime(int64_t filetime, std::optional<int32_t> bias_minutes
   const int64_t seconds = local / kFileTimePerSecond;
   const int64_t of_day = seconds % kSecondsPerDay;
   const CivilDate date = CivilFromDays(seconds / kSecondsPerDay - kDaysToUnixEpoch);
-  std::string text =
-      fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:07}", date.year, date.month, date.day, of_day / 3600,
-                  of_day / 60 % 60, of_day % 60, local % kFileTimePerSecond);
+  std::string text = fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:07}", date.year, date.month, date.day,
+                                 of_day / 3600, of_day / 60 % 60, of_day % 60, local % kFileTimePerSecond);
   if (!bias_minutes) return text + 'Z';
   const int64_t east = -bias;
   const int64_t magnitude = east < 0 ? -east : east;

@@ -15,32 +15,32 @@ enum class Severity : uint8_t { kInfo, kError, kDataLoss };
 
 /// Everything that can be wrong with data. Text ids (see DiagnosticInfo) are a contract and are never reused.
 enum class DiagnosticId : uint8_t {
-  kBufferSkipped,          ///< buffer-skipped
-  kRecordBad,              ///< record-bad
-  kFileTruncated,          ///< file-truncated
-  kTrailingBytes,          ///< trailing-bytes
-  kInflateFailed,          ///< inflate-failed
-  kExtendedItemBad,        ///< extended-item-bad
-  kUnknownHeader,          ///< unknown-header
-  kTimeStepBack,           ///< time-step-back
-  kHeaderUnfinalised,      ///< header-unfinalised
-  kBuffersWrittenDiffers,  ///< buffers-written-differs
-  kSecondFileHeader,       ///< second-file-header
-  kBackgroundBuffer,       ///< buffer-not-records
-  kTooManyProviders,       ///< too-many-providers
-  kSequenceRepeats,        ///< sequence-repeats
-  kEventsLost,             ///< events-lost
-  kBuffersLost,            ///< buffers-lost
-  kIdMapMismatch,          ///< id-map-mismatch
-  kIdMapBad,               ///< id-map-bad
-  kArchiveTruncated,       ///< archive-truncated
-  kArchiveFrameBad,        ///< archive-frame-bad
-  kArchiveEncodingUnknown, ///< archive-encoding-unknown
-  kUnattributed,           ///< unattributed
-  kAnnotationDropped,      ///< annotation-dropped
-  kNotExact,               ///< not-exact
-  kFileShrank,             ///< file-shrank
-  kBufferSizeBad,          ///< buffer-size-bad
+  kBufferSkipped,           ///< buffer-skipped
+  kRecordBad,               ///< record-bad
+  kFileTruncated,           ///< file-truncated
+  kTrailingBytes,           ///< trailing-bytes
+  kInflateFailed,           ///< inflate-failed
+  kExtendedItemBad,         ///< extended-item-bad
+  kUnknownHeader,           ///< unknown-header
+  kTimeStepBack,            ///< time-step-back
+  kHeaderUnfinalised,       ///< header-unfinalised
+  kBuffersWrittenDiffers,   ///< buffers-written-differs
+  kSecondFileHeader,        ///< second-file-header
+  kBackgroundBuffer,        ///< buffer-not-records
+  kTooManyProviders,        ///< too-many-providers
+  kSequenceRepeats,         ///< sequence-repeats
+  kEventsLost,              ///< events-lost
+  kBuffersLost,             ///< buffers-lost
+  kIdMapMismatch,           ///< id-map-mismatch
+  kIdMapBad,                ///< id-map-bad
+  kArchiveTruncated,        ///< archive-truncated
+  kArchiveFrameBad,         ///< archive-frame-bad
+  kArchiveEncodingUnknown,  ///< archive-encoding-unknown
+  kUnattributed,            ///< unattributed
+  kAnnotationDropped,       ///< annotation-dropped
+  kNotExact,                ///< not-exact
+  kFileShrank,              ///< file-shrank
+  kBufferSizeBad,           ///< buffer-size-bad
   kCount,
 };
 

@@ -50,14 +50,14 @@ enum class HeaderKind : uint8_t {
 
 /// Bits of EventHeader::flags: what a record has that others lack.
 enum EventFlags : uint8_t {
-  kHasPid = 1,         ///< pid and tid stand in the record
-  kHasTimestamp = 2,   ///< the record has a timestamp of its own; otherwise it inherits the stream's last one
-  kHasExtended = 4,    ///< extended items follow the header
-  kPointer64 = 8,      ///< the emitter's pointers are 8 bytes
-  kHasProvider = 16,   ///< a provider GUID is known (a WPP message may have only a component id)
-  kRewritten = 32,     ///< the record bytes are not those of the input
-  kInjected = 64,      ///< made by a stage
-  kPadded = 128,       ///< the bytes up to the record's next multiple of 8 are readable: its pads in the input
+  kHasPid = 1,        ///< pid and tid stand in the record
+  kHasTimestamp = 2,  ///< the record has a timestamp of its own; otherwise it inherits the stream's last one
+  kHasExtended = 4,   ///< extended items follow the header
+  kPointer64 = 8,     ///< the emitter's pointers are 8 bytes
+  kHasProvider = 16,  ///< a provider GUID is known (a WPP message may have only a component id)
+  kRewritten = 32,    ///< the record bytes are not those of the input
+  kInjected = 64,     ///< made by a stage
+  kPadded = 128,      ///< the bytes up to the record's next multiple of 8 are readable: its pads in the input
 };
 
 /// Index into the ProviderTable of the trace.

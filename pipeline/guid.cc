@@ -56,8 +56,7 @@ Guid GuidOf(std::string_view text) {
 
 Guid ProviderGuidFromName(std::string_view name) {
   // Namespace 482c2db2-c390-47c8-87f8-1a15bfc130fb, in the byte order it is hashed in.
-  std::string message =
-      "\x48\x2C\x2D\xB2\xC3\x90\x47\xC8\x87\xF8\x1A\x15\xBF\xC1\x30\xFB";
+  std::string message = "\x48\x2C\x2D\xB2\xC3\x90\x47\xC8\x87\xF8\x1A\x15\xBF\xC1\x30\xFB";
   for (char c : name) {
     message += '\0';
     message += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;

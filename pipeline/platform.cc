@@ -146,9 +146,9 @@ Result<size_t> InputFile::ReadAt(uint64_t offset, std::span<std::byte> out) cons
   }
   size_t done = 0;
   while (done < out.size()) {
-    const ssize_t count = sequential_ ? ::read(fd_, out.data() + done, out.size() - done)
-                                      : ::pread(fd_, out.data() + done, out.size() - done,
-                                                static_cast<off_t>(offset + done));
+    const ssize_t count = sequential_
+                              ? ::read(fd_, out.data() + done, out.size() - done)
+                              : ::pread(fd_, out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return Status::Input(fmt::format("{}: cannot read at {}: {}", path_, offset, ErrorText(errno)));
     if (count == 0) break;

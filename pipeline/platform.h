@@ -16,8 +16,8 @@ namespace etwpipe {
 class InputFile {
  public:
   /// `spool_dir`: where a spooled input is kept (empty: TMPDIR or /tmp); spool files have no name and vanish with the
-  /// process. `start`: bytes of standard input that were read already. Errors name the path and the reason (not found, no
-  /// permission, a directory, ...).
+  /// process. `start`: bytes of standard input that were read already. Errors name the path and the reason (not found,
+  /// no permission, a directory, ...).
   static Result<std::shared_ptr<InputFile>> Open(const std::string& path, const std::string& spool_dir = {},
                                                  std::span<const std::byte> start = {});
   /// Standard input as a stream: ReadAt() works for ascending offsets only, size() is unknown (see sequential()).

@@ -23,7 +23,7 @@ class ProgressListener {
  public:
   virtual ~ProgressListener() = default;
   struct Report {
-    uint64_t bytes_done = 0;   ///< of the input
+    uint64_t bytes_done = 0;  ///< of the input
     uint64_t bytes_total = 0;
     uint64_t events_done = 0;
   };

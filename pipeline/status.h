@@ -86,7 +86,7 @@ class [[nodiscard]] Result {
 }  // namespace etwpipe
 
 /// Returns the Status of `expr` from the enclosing function when it is not ok.
-#define ETWPIPE_RETURN_IF_ERROR(expr)                          \
-  do {                                                         \
+#define ETWPIPE_RETURN_IF_ERROR(expr)                                      \
+  do {                                                                     \
     if (::etwpipe::Status status_ = (expr); !status_.ok()) return status_; \
   } while (false)

@@ -136,8 +136,8 @@ class Indexer {
   }
 
   // Compressed buffers stand anywhere. A header that makes no sense may have been reached by the size of the buffer
-  // before it: if that one does not decode it is skipped too, and if it decodes from fewer bytes than it states, buffers
-  // stand inside it.
+  // before it: if that one does not decode it is skipped too, and if it decodes from fewer bytes than it states,
+  // buffers stand inside it.
   Status RecoverByScan(const std::string& reason) {
     uint64_t from = position_ + 1;
     if (!index_.entries.empty() && index_.entries.back().compressed) {
@@ -205,8 +205,8 @@ class Indexer {
     return size->has_value();
   }
 
-  // Bytes of the file that the buffer at `offset` needs to decode to the size its header states; nullopt if it does not.
-  // A stored buffer is taken at its word.
+  // Bytes of the file that the buffer at `offset` needs to decode to the size its header states; nullopt if it does
+  // not. A stored buffer is taken at its word.
   Result<std::optional<uint64_t>> DataSize(uint64_t offset) {
     std::byte bytes[buffer::kHeaderSize];
     if (const auto count = file_.ReadAt(offset, bytes); !count.ok() || *count < sizeof bytes) {

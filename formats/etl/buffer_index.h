@@ -30,8 +30,8 @@ struct BufferEntry {
   uint64_t file_offset = 0;
   uint64_t ordinal = 0;
   int64_t sequence = 0;
-  uint64_t file_size = 0;     ///< bytes in the file; of a truncated one, what is there
-  uint32_t data_end = 0;      ///< as BufferHeader, cut to what is there
+  uint64_t file_size = 0;  ///< bytes in the file; of a truncated one, what is there
+  uint32_t data_end = 0;   ///< as BufferHeader, cut to what is there
   uint16_t cpu = 0;
   uint16_t type = 0;
   bool compressed = false;
@@ -46,7 +46,7 @@ struct BufferEntry {
 struct BufferIndex {
   std::vector<BufferEntry> entries;
   uint32_t max_image_size = 0;  ///< largest inflated buffer
-  uint64_t buffers = 0;  ///< skipped ranges included, bytes after the last buffer not
+  uint64_t buffers = 0;         ///< skipped ranges included, bytes after the last buffer not
   uint64_t compressed = 0;
   uint64_t damaged = 0;  ///< skipped ranges and truncated buffers
 };

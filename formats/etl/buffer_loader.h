@@ -14,7 +14,8 @@
 
 namespace etwpipe::etl {
 
-/// A buffer with what ordering needs. Filled by BufferLoader, completed by the one reader of its stream, then immutable.
+/// A buffer with what ordering needs. Filled by BufferLoader, completed by the one reader of its stream, then
+/// immutable.
 struct LoadedBuffer : SourceBuffer {
   /// One raw timestamp per record; the first `leading_untimed` have none of their own and wait for the stream's last.
   std::vector<int64_t> timestamps;
@@ -76,7 +77,7 @@ class BufferLoader {
   Diagnostics* diagnostics_;
   std::shared_ptr<BufferPool> pool_ = std::make_shared<BufferPool>();
   std::vector<std::shared_ptr<Slot>> slots_;  // prefetched and not yet taken
-  std::unique_ptr<Tasks> tasks_;  // null with one thread
+  std::unique_ptr<Tasks> tasks_;              // null with one thread
 };
 
 }  // namespace etwpipe::etl

@@ -26,8 +26,8 @@ class BufferPass : public SourcePass {
         loader_(args.load, args.index, args.threads, args.diagnostics),
         index_(args.index) {
     const uint64_t buffer_bytes = std::max<uint32_t>(1, args.index.max_image_size);
-    ahead_ = static_cast<size_t>(std::clamp<uint64_t>(kMaxBytesAhead / buffer_bytes, 1, 4 * static_cast<uint64_t>(
-                                                                                            args.threads)));
+    ahead_ = static_cast<size_t>(
+        std::clamp<uint64_t>(kMaxBytesAhead / buffer_bytes, 1, 4 * static_cast<uint64_t>(args.threads)));
     PutInOrder(SplitStreams(args.index, args.diagnostics), args.header.base_ticks);
   }
 

@@ -14,8 +14,8 @@ struct CpuStream {
   std::vector<size_t> entries;  ///< indexes into BufferIndex::entries
 };
 
-/// Streams by processor number. Entries that hold no records (raw ranges, carriers, background buffers) are in `rest`, in
-/// file order.
+/// Streams by processor number. Entries that hold no records (raw ranges, carriers, background buffers) are in `rest`,
+/// in file order.
 struct CpuStreams {
   std::vector<CpuStream> streams;
   std::vector<size_t> rest;

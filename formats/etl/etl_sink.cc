@@ -33,7 +33,8 @@ const std::array<std::byte, kFillBytes>& Fill() {
   return fill;
 }
 
-// Records that follow each other without a gap from `begin`; returns the end of the last one's padding, 0 if one does not.
+// Records that follow each other without a gap from `begin`; returns the end of the last one's padding, 0 if one does
+// not.
 uint64_t ContiguousEnd(std::span<const RecordPlace> records, uint64_t begin) {
   for (const RecordPlace& record : records) {
     if (record.offset != begin) return 0;
@@ -52,8 +53,8 @@ bool IsGroupZero(std::span<const std::byte> record) {
 
 }  // namespace
 
-// Selected rows of a batch. Of a batch that is a whole buffer or part of one, with every row selected as it was, only the
-// places are kept; otherwise the records are copied here, padded to 8 bytes.
+// Selected rows of a batch. Of a batch that is a whole buffer or part of one, with every row selected as it was, only
+// the places are kept; otherwise the records are copied here, padded to 8 bytes.
 struct EtlSink::Chunk : SinkChunk {
   struct Record {
     uint32_t offset;  // in bytes
@@ -86,7 +87,7 @@ struct EtlSink::Block : SinkBlock {
   std::vector<EventInstanceId> ids;
   // Made by Encode().
   std::vector<std::byte> packed;
-  std::span<const std::byte> stored;  // compressed data to write; empty: plain
+  std::span<const std::byte> stored;                                    // compressed data to write; empty: plain
   std::vector<std::pair<uint64_t, std::vector<std::byte>>> id_entries;  // first record, entry
 
   std::span<const RecordPlace> records() const {
@@ -127,7 +128,8 @@ Status EtlSink::Begin(const BeginArgs& args) {
   next_injected_ = info_.next_injected;
   max_timestamp_ = info_.clock.base_ticks;
   header_record_ = info_.header_record;
-  const size_t carrier_room = std::min<size_t>(buffer_size_ - buffer::kHeaderSize - kCarrierOverhead / 2, kMaxCarrierData);
+  const size_t carrier_room =
+      std::min<size_t>(buffer_size_ - buffer::kHeaderSize - kCarrierOverhead / 2, kMaxCarrierData);
   id_map_ = IdMapWriter(carrier_room);
   max_entry_records_ = std::min(kMaxEntryRecords, (carrier_room - 32) / kWorstRunBytes);
   return {};
@@ -167,8 +169,7 @@ Result<std::unique_ptr<SinkChunk>> EtlSink::Prepare(EventBatch& batch) const {
     const size_t padded = Align8(row.record_size);
     const size_t copied = row.has(kPadded) ? padded : row.record_size;
     std::memcpy(chunk->bytes.data() + used, row.record, copied);
-    chunk->records.push_back(
-        {static_cast<uint32_t>(used), row.record_size, row.cpu, row.instance_id, row.timestamp});
+    chunk->records.push_back({static_cast<uint32_t>(used), row.record_size, row.cpu, row.instance_id, row.timestamp});
     used += padded;
   }
   return std::unique_ptr<SinkChunk>(std::move(chunk));
@@ -202,7 +203,8 @@ Status EtlSink::CutEnd(std::vector<std::unique_ptr<SinkBlock>>& blocks) {
   return {};
 }
 
-// The header buffer holds the file header and, of the input's header buffer, the kept records of group 0 that follow it.
+// The header buffer holds the file header and, of the input's header buffer, the kept records of group 0 that follow
+// it.
 Status EtlSink::CutHeaderBuffer(const Chunk* first, std::vector<std::unique_ptr<SinkBlock>>& blocks) {
   header_cut_ = true;
   const size_t header_end = buffer::kHeaderSize + Align8(header_record_.size());
@@ -296,8 +298,8 @@ void EtlSink::CopyWhole(std::vector<std::unique_ptr<SinkBlock>>& blocks) {
 
 Status EtlSink::Pack(const Chunk& chunk, std::vector<std::unique_ptr<SinkBlock>>& blocks) {
   const auto too_large = [&](size_t size) {
-    return Status::Output(fmt::format("{}: a record of {} bytes does not fit a buffer of {}", options_.path, size,
-                                      buffer_size_));
+    return Status::Output(
+        fmt::format("{}: a record of {} bytes does not fit a buffer of {}", options_.path, size, buffer_size_));
   };
   if (chunk.complete) {
     const SourceBuffer& source = *chunk.buffer;
@@ -314,9 +316,8 @@ Status EtlSink::Pack(const Chunk& chunk, std::vector<std::unique_ptr<SinkBlock>>
   }
   for (const Chunk::Record& record : chunk.records) {
     if (Align8(record.size) > buffer_size_ - buffer::kHeaderSize) return too_large(record.size);
-    PackRecord(OpenFor(record.cpu),
-               std::span<const std::byte>(chunk.bytes).subspan(record.offset, Align8(record.size)), record.size,
-               record.id, record.timestamp, blocks);
+    PackRecord(OpenFor(record.cpu), std::span<const std::byte>(chunk.bytes).subspan(record.offset, Align8(record.size)),
+               record.size, record.id, record.timestamp, blocks);
   }
   return {};
 }
@@ -370,8 +371,8 @@ std::unique_ptr<BufferBuilder> EtlSink::TakeBuilder() {
 Status EtlSink::Encode(SinkBlock& block_base) const {
   auto& block = static_cast<Block&>(block_base);
   const bool is_header = block.fields.type == buffer::kTypeHeader;
-  const std::span<const std::byte> image = block.copy ? std::span<const std::byte>(block.copy->image)
-                                                      : block.built->image();
+  const std::span<const std::byte> image =
+      block.copy ? std::span<const std::byte>(block.copy->image) : block.built->image();
   const auto records = block.records();
   block.ordinal = static_cast<uint64_t>(block.fields.sequence_number);
   for (size_t begin = 0; options_.write_ids && begin < records.size(); begin += max_entry_records_) {
@@ -450,7 +451,8 @@ Status EtlSink::WriteCarriers() {
     builder->Append(record);
     return {};
   };
-  for (const auto& record : BuildSourceHeaderCarriers(table, room, max_timestamp_)) ETWPIPE_RETURN_IF_ERROR(add(record));
+  for (const auto& record : BuildSourceHeaderCarriers(table, room, max_timestamp_))
+    ETWPIPE_RETURN_IF_ERROR(add(record));
   for (const auto& carrier : id_map_.carriers()) {
     ETWPIPE_RETURN_IF_ERROR(add(BuildIdMapCarrier(carrier, max_timestamp_)));
   }

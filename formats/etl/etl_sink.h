@@ -1,8 +1,8 @@
 // Writes relogged .etl files (sink.etl) that Windows consumers should accept (etl-format.md section 9).
 //
-// Writer policy (design.md section 8): kept records of one processor are packed and a buffer closes when the next record
-// does not fit; a buffer kept whole is copied when that processor's open buffer is empty or more than 3/4 full. Instance
-// ids travel in carrier records at the end of the file.
+// Writer policy (design.md section 8): kept records of one processor are packed and a buffer closes when the next
+// record does not fit; a buffer kept whole is copied when that processor's open buffer is empty or more than 3/4 full.
+// Instance ids travel in carrier records at the end of the file.
 #pragma once
 
 #include <map>

@@ -174,9 +174,9 @@ void EtlSource::FillInfo(Diagnostics* diagnostics) {
                      fmt::format("the file header was not finalised: BuffersWritten {}, EndTime {}",
                                  header_.buffers_written, header_.end_time));
   } else if (header_.buffers_written != info.buffers) {
-    diagnostics->Add(DiagnosticId::kBuffersWrittenDiffers, {0, 0},
-                     fmt::format("the file header names {} buffers, the file has {}", header_.buffers_written,
-                                 info.buffers));
+    diagnostics->Add(
+        DiagnosticId::kBuffersWrittenDiffers, {0, 0},
+        fmt::format("the file header names {} buffers, the file has {}", header_.buffers_written, info.buffers));
   }
   diagnostics->AddCount(DiagnosticId::kEventsLost, info.events_lost);
   diagnostics->AddCount(DiagnosticId::kBuffersLost, info.buffers_lost);

@@ -2,7 +2,8 @@
 //
 // A map is a list of entries, each about consecutive records of one buffer:
 //
-//   varint  buffers since the previous entry's buffer (0: the same buffer, its next records); the first entry's buffer and
+//   varint  buffers since the previous entry's buffer (0: the same buffer, its next records); the first entry's buffer
+//   and
 //           record stand in the carrier
 //   varint  records n, shifted left by 1; bit 0 set: every id equals its place, and no runs follow
 //   u64     xxh3-64 over the bytes from the first covered record to the end of the last one's padding

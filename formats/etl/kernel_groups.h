@@ -15,8 +15,8 @@ constexpr uint8_t kGroupImage = 0x14;
 constexpr uint8_t kGroupStackWalk = 0x18;
 constexpr uint8_t kKernelGroups = 0x1F;
 
-/// The GUID of hook `group << 8 | type`; zero for groups from kKernelGroups on. Image loads are logged under the process
-/// group (hook 0x030A) and belong to the image GUID.
+/// The GUID of hook `group << 8 | type`; zero for groups from kKernelGroups on. Image loads are logged under the
+/// process group (hook 0x030A) and belong to the image GUID.
 const Guid& KernelGroupGuid(uint8_t group, uint8_t type);
 
 }  // namespace etwpipe::etl

@@ -110,30 +110,30 @@ constexpr uint32_t kModeCompressed = 0x04000000;
 /// TRACE_LOGFILE_HEADER, offsets from the payload's start, etl-format.md 4.1. Those after two pointers depend on the
 /// pointer size P of the header record.
 namespace logfile {
-constexpr size_t kBufferSize = 0x00;       // u32
-constexpr size_t kOsMajor = 0x04;          // u8
-constexpr size_t kOsMinor = 0x05;          // u8
-constexpr size_t kTraceMajor = 0x06;       // u8
-constexpr size_t kTraceMinor = 0x07;       // u8
-constexpr size_t kOsBuild = 0x08;          // u32
-constexpr size_t kProcessors = 0x0C;       // u32
-constexpr size_t kEndTime = 0x10;          // i64 FILETIME
-constexpr size_t kTimerResolution = 0x18;  // u32
-constexpr size_t kMaximumFileSize = 0x1C;  // u32
-constexpr size_t kLogFileMode = 0x20;      // u32
-constexpr size_t kBuffersWritten = 0x24;   // u32
-constexpr size_t kStartBuffers = 0x28;     // u32
-constexpr size_t kPointerSize = 0x2C;      // u32
-constexpr size_t kEventsLost = 0x30;       // u32
-constexpr size_t kCpuMhz = 0x34;           // u32
-constexpr size_t kPointers = 0x38;         // two pointers
-constexpr size_t TimeZone(size_t pointer) { return 0x38 + 2 * pointer; }       // 172 bytes, i32 bias first
-constexpr size_t BootTime(size_t pointer) { return 0xE8 + 2 * pointer; }       // i64 FILETIME
-constexpr size_t Frequency(size_t pointer) { return 0xF0 + 2 * pointer; }      // i64
-constexpr size_t StartTime(size_t pointer) { return 0xF8 + 2 * pointer; }      // i64 FILETIME
+constexpr size_t kBufferSize = 0x00;                                            // u32
+constexpr size_t kOsMajor = 0x04;                                               // u8
+constexpr size_t kOsMinor = 0x05;                                               // u8
+constexpr size_t kTraceMajor = 0x06;                                            // u8
+constexpr size_t kTraceMinor = 0x07;                                            // u8
+constexpr size_t kOsBuild = 0x08;                                               // u32
+constexpr size_t kProcessors = 0x0C;                                            // u32
+constexpr size_t kEndTime = 0x10;                                               // i64 FILETIME
+constexpr size_t kTimerResolution = 0x18;                                       // u32
+constexpr size_t kMaximumFileSize = 0x1C;                                       // u32
+constexpr size_t kLogFileMode = 0x20;                                           // u32
+constexpr size_t kBuffersWritten = 0x24;                                        // u32
+constexpr size_t kStartBuffers = 0x28;                                          // u32
+constexpr size_t kPointerSize = 0x2C;                                           // u32
+constexpr size_t kEventsLost = 0x30;                                            // u32
+constexpr size_t kCpuMhz = 0x34;                                                // u32
+constexpr size_t kPointers = 0x38;                                              // two pointers
+constexpr size_t TimeZone(size_t pointer) { return 0x38 + 2 * pointer; }        // 172 bytes, i32 bias first
+constexpr size_t BootTime(size_t pointer) { return 0xE8 + 2 * pointer; }        // i64 FILETIME
+constexpr size_t Frequency(size_t pointer) { return 0xF0 + 2 * pointer; }       // i64
+constexpr size_t StartTime(size_t pointer) { return 0xF8 + 2 * pointer; }       // i64 FILETIME
 constexpr size_t ReservedFlags(size_t pointer) { return 0x100 + 2 * pointer; }  // u32 clock type
-constexpr size_t BuffersLost(size_t pointer) { return 0x104 + 2 * pointer; }   // u32
-constexpr size_t Names(size_t pointer) { return 0x108 + 2 * pointer; }         // two NUL-terminated UTF-16 strings
+constexpr size_t BuffersLost(size_t pointer) { return 0x104 + 2 * pointer; }    // u32
+constexpr size_t Names(size_t pointer) { return 0x108 + 2 * pointer; }          // two NUL-terminated UTF-16 strings
 }  // namespace logfile
 
 }  // namespace etwpipe::etl

@@ -1,8 +1,8 @@
 // Merged by time: k-way merge of the per-processor streams (design.md section 7).
 //
-// A stream's merge time is the largest timestamp it has shown so far, so a record that steps back stands right after its
-// predecessor and a stream is never reordered. Ties go to the lower processor. One buffer per processor is open, and the
-// next one is loaded ahead.
+// A stream's merge time is the largest timestamp it has shown so far, so a record that steps back stands right after
+// its predecessor and a stream is never reordered. Ties go to the lower processor. One buffer per processor is open,
+// and the next one is loaded ahead.
 #include <algorithm>
 
 #include "formats/etl/buffer_streams.h"

@@ -20,8 +20,8 @@ constexpr size_t kImageLoadSlot = kKernelGroups + 1;
 struct TypeInfo {
   HeaderKind kind = HeaderKind::kUnknown;
   uint8_t header_size = 4;
-  uint8_t size_at = 0;        // where the u16 size stands
-  uint8_t timestamp_at = 0;   // 0: none
+  uint8_t size_at = 0;       // where the u16 size stands
+  uint8_t timestamp_at = 0;  // 0: none
   bool pointer64 = false;
   bool states_pointer = false;
 };
@@ -281,8 +281,7 @@ bool ParseRecord(std::span<const std::byte> record, uint32_t default_pointer_siz
       row.flags |= kHasExtended;
       return true;
     }
-    default:
-      return true;
+    default: return true;
   }
 }
 

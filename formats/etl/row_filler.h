@@ -13,7 +13,10 @@ namespace etwpipe::etl {
 class RowFiller {
  public:
   RowFiller(const TraceContext& trace, Diagnostics* diagnostics, EventBatch& batch)
-      : providers_(*trace.providers), pointer_size_(trace.info.pointer_size), diagnostics_(diagnostics), batch_(batch) {}
+      : providers_(*trace.providers),
+        pointer_size_(trace.info.pointer_size),
+        diagnostics_(diagnostics),
+        batch_(batch) {}
   ~RowFiller();
   RowFiller(const RowFiller&) = delete;
   RowFiller& operator=(const RowFiller&) = delete;

@@ -36,8 +36,7 @@ struct State {
 
 DecodeError DecodeCompressedChunk(State& state, const std::byte* chunk_end, std::byte* out_end) {
   std::byte* const chunk_out = state.out;
-  std::byte* const limit =
-      chunk_out + std::min(kChunkOutput, static_cast<std::size_t>(out_end - chunk_out));
+  std::byte* const limit = chunk_out + std::min(kChunkOutput, static_cast<std::size_t>(out_end - chunk_out));
   const bool output_ends_first = limit == out_end;
 
   while (state.in != chunk_end) {

@@ -17,9 +17,14 @@ inline constexpr std::size_t kMatchCopySlack = 32;
 // Period patterns for offsets 1..7: multiplying the first `offset` bytes of the pattern, as a little-endian number,
 // by kRepeat repeats them over 8 bytes (the fields do not overlap, so the product is a copy), and kStep is the largest
 // multiple of the offset that fits in 8, after which the same 8 bytes continue the pattern.
-inline constexpr std::array<std::uint64_t, 8> kRepeat = {
-    0, 0x0101010101010101, 0x0001000100010001, 0x0001000001000001, 0x0000000100000001, 0x0000010000000001,
-    0x0001000000000001, 0x0100000000000001};
+inline constexpr std::array<std::uint64_t, 8> kRepeat = {0,
+                                                         0x0101010101010101,
+                                                         0x0001000100010001,
+                                                         0x0001000001000001,
+                                                         0x0000000100000001,
+                                                         0x0000010000000001,
+                                                         0x0001000000000001,
+                                                         0x0100000000000001};
 inline constexpr std::array<std::uint8_t, 8> kStep = {0, 8, 8, 6, 8, 5, 6, 7};
 
 // Writes `length` bytes at `out`, each equal to the byte `offset` before it. The caller has checked that `offset`

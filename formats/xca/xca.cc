@@ -8,12 +8,9 @@ namespace etwpipe::xca {
 
 DecodeResult Decode(Format format, std::span<const std::byte> in, std::span<std::byte> out) {
   switch (format) {
-    case Format::kLznt1:
-      return Lznt1Decode(in, out);
-    case Format::kXpress:
-      return XpressDecode(in, out);
-    case Format::kXpressHuffman:
-      return XpressHuffmanDecode(in, out);
+    case Format::kLznt1: return Lznt1Decode(in, out);
+    case Format::kXpress: return XpressDecode(in, out);
+    case Format::kXpressHuffman: return XpressHuffmanDecode(in, out);
   }
   return {DecodeError::kUnknownFormat, 0, 0};
 }

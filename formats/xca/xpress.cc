@@ -27,7 +27,7 @@ using internal::Load8;
 using internal::WideMatchCopy;
 
 constexpr unsigned kMinMatch = 3;
-constexpr unsigned kLengthInWord = 7;    // largest value of the 3-bit length field: more follows
+constexpr unsigned kLengthInWord = 7;     // largest value of the 3-bit length field: more follows
 constexpr unsigned kLengthInNibble = 15;  // largest value of the 4-bit length field: more follows
 constexpr unsigned kLengthInByte = 255;   // byte value that says a 16-bit length follows
 // The 16- and 32-bit forms hold length - 3 itself, so they may not be below what the shorter forms express.

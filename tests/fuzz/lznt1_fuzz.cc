@@ -1,9 +1,8 @@
 // LZNT1 decoder on any input: stays in bounds, keeps its promises about the result and gives the same one twice.
 
-#include "formats/xca/lznt1.h"
-
 #include <algorithm>
 
+#include "formats/xca/lznt1.h"
 #include "tests/fuzz/xca_fuzz_input.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

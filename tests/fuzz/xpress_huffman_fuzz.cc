@@ -1,10 +1,9 @@
 // XPRESS LZ77+Huffman decoder on any input: stays in bounds, keeps its promises about the result and gives the same one
 // twice.
 
-#include "formats/xca/xpress_huffman.h"
-
 #include <algorithm>
 
+#include "formats/xca/xpress_huffman.h"
 #include "tests/fuzz/xca_fuzz_input.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

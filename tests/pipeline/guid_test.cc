@@ -15,8 +15,9 @@ TEST(Guid, ReadsAndWritesText) {
 }
 
 TEST(Guid, RefusesWhatIsNone) {
-  for (const char* text : {"", "68fdd900", "68fdd900-4a3e-11d1-84f4-0000f80464e", "68fdd900x4a3e-11d1-84f4-0000f80464e3",
-                           "g8fdd900-4a3e-11d1-84f4-0000f80464e3", "{68fdd900-4a3e-11d1-84f4-0000f80464e3"}) {
+  for (const char* text :
+       {"", "68fdd900", "68fdd900-4a3e-11d1-84f4-0000f80464e", "68fdd900x4a3e-11d1-84f4-0000f80464e3",
+        "g8fdd900-4a3e-11d1-84f4-0000f80464e3", "{68fdd900-4a3e-11d1-84f4-0000f80464e3"}) {
     EXPECT_FALSE(ParseGuid(text).has_value()) << text;
   }
 }

@@ -67,10 +67,10 @@ TEST(IdMap, AnyIdsComeBack) {
     EventInstanceId id = random() >> (random() % 64);
     for (size_t i = 0; i < buffer.records.size(); ++i) {
       switch (random() % 8) {
-        case 0: id = random() >> (random() % 64); break;         // anywhere, also backwards
-        case 1: id += random() % 100; break;                     // a gap
+        case 0: id = random() >> (random() % 64); break;  // anywhere, also backwards
+        case 1: id += random() % 100; break;              // a gap
         case 2: id = MakeInstanceId(kInjectedSource, 0, 8 * (random() % 50)); break;
-        case 3: id += 1; break;                                  // a counter
+        case 3: id += 1; break;  // a counter
         default: id += i == 0 ? 0 : Align8(buffer.records[i - 1].size) / 8;
       }
       ids.push_back(id);
@@ -88,7 +88,8 @@ TEST(IdMap, ExtremesComeBack) {
 TEST(IdMap, CountersOfInjectedEventsAreOneRun) {
   const SourceBuffer buffer = MakeBuffer(3, 900, 4);
   std::vector<EventInstanceId> ids;
-  for (size_t i = 0; i < buffer.records.size(); ++i) ids.push_back((kInjectedSource << kInstanceIdSourceShift) + 10 + i);
+  for (size_t i = 0; i < buffer.records.size(); ++i)
+    ids.push_back((kInjectedSource << kInstanceIdSourceShift) + 10 + i);
   size_t bytes = 0;
   EXPECT_EQ(RoundTrip(buffer, ids, IdMap::Answer::kIds, &bytes), ids);
   EXPECT_LE(bytes, 30u);

@@ -157,7 +157,8 @@ TEST_F(Mutation, ACompressedBufferThatDoesNotDecodeIsLostAlone) {
     const BufferEntry& entry = original.entries[victim];
     auto mutated = bytes;
     // Matches everywhere, at offsets and of lengths that cannot be.
-    const uint64_t at = entry.file_offset + etl::buffer::kHeaderSize + random() % (entry.file_size - etl::buffer::kHeaderSize);
+    const uint64_t at =
+        entry.file_offset + etl::buffer::kHeaderSize + random() % (entry.file_size - etl::buffer::kHeaderSize);
     std::memset(mutated.data() + at, 0xFF, std::min<uint64_t>(512, entry.file_offset + entry.file_size - at));
     const ReadBack read = Read(mutated);
     ASSERT_TRUE(read.status.ok());
@@ -224,8 +225,8 @@ TEST_F(Mutation, ATruncatedFileGivesItsWholeRecords) {
 }
 
 TEST_F(Mutation, ARandomByteNeverBreaksTheReader) {
-  for (const char* name : {"lxcore_kernel.etl", "waasmedic.etl", "primitive-types.etl",
-                           "SelfDescribingSingleEvent.etl", "gcevents.etl"}) {
+  for (const char* name :
+       {"lxcore_kernel.etl", "waasmedic.etl", "primitive-types.etl", "SelfDescribingSingleEvent.etl", "gcevents.etl"}) {
     const auto sample = test::SamplePath(name);
     if (const auto missing = test::MissingData(sample); !missing.empty()) GTEST_SKIP() << missing;
     const auto bytes = ReadFile(sample);
@@ -247,7 +248,8 @@ TEST_F(Mutation, AFileThatShrinksWhileItIsReadIsCountedAndHarmless) {
     const auto sample = test::SamplePath(name);
     if (const auto missing = test::MissingData(sample); !missing.empty()) GTEST_SKIP() << missing;
     for (const Order order : {Order::kPerCpu, Order::kTime}) {
-      for (const uint64_t length : {uint64_t{0}, uint64_t{600}, fs::file_size(sample) / 2, fs::file_size(sample) - 30}) {
+      for (const uint64_t length :
+           {uint64_t{0}, uint64_t{600}, fs::file_size(sample) / 2, fs::file_size(sample) - 30}) {
         fs::copy_file(sample, path_, fs::copy_options::overwrite_existing);
         Diagnostics diagnostics;
         auto file = InputFile::Open(path_.string());

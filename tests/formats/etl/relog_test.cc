@@ -149,8 +149,10 @@ TEST_P(Relogged, WithoutStagesHoldsTheSameEventsUnderTheSameIds) {
 
 TEST_P(Relogged, AFilteredChainKeepsTheIdsOfTheFirst) {
   const auto every = [](uint64_t n) {
-    return [n](const EventHeader& row) { return row.instance_id * 0x9E3779B97F4A7C15ull >> 32 != 0 &&
-                                                (row.instance_id * 0x9E3779B97F4A7C15ull >> 40) % n != 0; };
+    return [n](const EventHeader& row) {
+      return row.instance_id * 0x9E3779B97F4A7C15ull >> 32 != 0 &&
+             (row.instance_id * 0x9E3779B97F4A7C15ull >> 40) % n != 0;
+    };
   };
   Relog(input_, folder_ / "1.etl", PlanOf(every(2)));
   Relog(folder_ / "1.etl", folder_ / "2.etl", PlanOf(every(3)), 2, etl::Compress::kXpress);
@@ -205,7 +207,8 @@ TEST_P(Relogged, ADamagedRecordVoidsTheIdsOfItsBufferOnly) {
 
 std::string SampleName(const testing::TestParamInfo<const char*>& info) {
   std::string name = info.param;
-  std::replace_if(name.begin(), name.end(), [](char c) { return isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
   return name;
 }
 

@@ -23,8 +23,7 @@ Bytes EncodeChunk(std::span<const std::byte> chunk) {
     }
     unsigned offset_bits = 4;
     while ((std::size_t{1} << offset_bits) < position) ++offset_bits;
-    const std::size_t length_limit =
-        std::min(chunk.size() - position, (std::size_t{1} << (16 - offset_bits)) - 1 + 3);
+    const std::size_t length_limit = std::min(chunk.size() - position, (std::size_t{1} << (16 - offset_bits)) - 1 + 3);
     std::size_t best = 0;
     std::size_t best_offset = 0;
     for (std::size_t offset = 1; offset <= position && best < length_limit; ++offset) {

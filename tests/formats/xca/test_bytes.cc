@@ -67,17 +67,14 @@ Bytes RecordLikeBytes(std::size_t size, std::uint32_t seed) {
     counter += random() % 5000;
     for (unsigned shift = 0; shift < 32; shift += 8) bytes.push_back(static_cast<std::byte>(counter >> shift & 0xFF));
     switch (random() % 4) {
-      case 0:
-        bytes.insert(bytes.end(), random() % 200, std::byte{0});
-        break;
+      case 0: bytes.insert(bytes.end(), random() % 200, std::byte{0}); break;
       case 1:
         bytes.insert(bytes.end(), words.begin(), words.begin() + static_cast<std::ptrdiff_t>(random() % words.size()));
         break;
       case 2:
         for (std::uint32_t i = random() % 12; i > 0; --i) bytes.push_back(static_cast<std::byte>(random() >> 24));
         break;
-      default:
-        break;
+      default: break;
     }
   }
   bytes.resize(size);

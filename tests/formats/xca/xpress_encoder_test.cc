@@ -70,8 +70,8 @@ TEST(XpressEncode, RoundTripsEverySmallSize) {
 TEST(XpressEncode, RoundTripsEveryRunLength) {
   // Runs around each length form, each followed by other bytes so that the run is one match.
   XpressEncoder scratch;
-  for (const std::size_t length : {3u, 4u, 9u, 10u, 24u, 25u, 26u, 279u, 280u, 281u,
-                                   65537u, 65538u, 65539u, 65540u, 70000u, 200000u}) {
+  for (const std::size_t length :
+       {3u, 4u, 9u, 10u, 24u, 25u, 26u, 279u, 280u, 281u, 65537u, 65538u, 65539u, 65540u, 70000u, 200000u}) {
     Bytes plain(length + 1, std::byte{'r'});
     const Bytes tail = FromText("tail");
     plain.insert(plain.end(), tail.begin(), tail.end());

@@ -89,8 +89,8 @@ TEST(XpressHuffmanDecode, RoundTrips) {
 }
 
 TEST(XpressHuffmanDecode, EveryLengthFormAtItsBoundaries) {
-  for (const std::uint64_t length : {3u, 4u, 17u, 18u, 19u, 272u, 273u, 274u,
-                                     65537u, 65538u, 65539u, 65540u, 70000u, 300000u}) {
+  for (const std::uint64_t length :
+       {3u, 4u, 17u, 18u, 19u, 272u, 273u, 274u, 65537u, 65538u, 65539u, 65540u, 70000u, 300000u}) {
     std::vector<HuffmanToken> tokens = Literals(FromText("0123456789"));
     tokens.push_back({{}, length, 9});
     const Bytes plain = Apply(tokens);

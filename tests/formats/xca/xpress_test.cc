@@ -40,8 +40,8 @@ void ExpectDecodesTo(const Bytes& stream, const Bytes& plain) {
 void ExpectSameAsReference(const Bytes& stream, std::size_t out_size) {
   const Decoded decoded = DecodeGuarded(XpressDecode, stream, out_size);
   const Decoded expected = DecodeGuarded(ReferenceXpressDecode, stream, out_size);
-  ASSERT_EQ(decoded.result, expected.result) << ErrorText(decoded.result.error) << " / "
-                                             << ErrorText(expected.result.error);
+  ASSERT_EQ(decoded.result, expected.result)
+      << ErrorText(decoded.result.error) << " / " << ErrorText(expected.result.error);
   ASSERT_EQ(decoded.bytes, expected.bytes);
 }
 
@@ -70,8 +70,8 @@ TEST(XpressDecode, LeavesInputAfterTheLastByteAlone) {
 TEST(XpressDecode, EveryLengthFormAtItsBoundaries) {
   for (const std::size_t padding : {std::size_t{0}, kFarFromTheEnd}) {
     for (const std::size_t length :
-         {3u,   4u,   8u,   9u,   10u,  11u,    17u,    18u,    23u,    24u,    25u,    26u,
-          278u, 279u, 280u, 281u, 282u, 1000u, 65534u, 65537u, 65538u, 65539u, 65540u, 70000u, 200000u}) {
+         {3u,   4u,   8u,   9u,   10u,   11u,    17u,    18u,    23u,    24u,    25u,    26u,    278u,
+          279u, 280u, 281u, 282u, 1000u, 65534u, 65537u, 65538u, 65539u, 65540u, 70000u, 200000u}) {
       XpressStreamBuilder builder;
       builder.Literals("0123456789").Match(7, length).Literals("#").Match(1, length);
       builder.Literals(std::string(padding, '.'));
@@ -166,8 +166,7 @@ TEST(XpressDecode, RefusesMatchesPastTheEnd) {
 TEST(XpressDecode, TellsTheEndMarkFromACut) {
   XpressStreamBuilder builder;
   builder.Literals("abc");
-  EXPECT_EQ(DecodeGuarded(XpressDecode, builder.Finish(), 4).result,
-            (DecodeResult{DecodeError::kOutputShort, 3, 7}));
+  EXPECT_EQ(DecodeGuarded(XpressDecode, builder.Finish(), 4).result, (DecodeResult{DecodeError::kOutputShort, 3, 7}));
   const Bytes half_a_match = FromHex("ff ff ff 1f 61 62 63 17");
   EXPECT_EQ(DecodeGuarded(XpressDecode, half_a_match, 4).result, (DecodeResult{DecodeError::kInputTruncated, 3, 7}));
 }
