@@ -71,9 +71,25 @@ struct EtlSink::Chunk : SinkChunk {
   int64_t max_timestamp = INT64_MIN;
   int64_t last_timestamp = 0;
   uint64_t max_injected = 0;
-  std::vector<Record> records;
-  std::vector<std::byte> bytes;
+  std::vector<Record> records;  // their padded bytes follow each other in `bytes`
+  std::unique_ptr<std::byte[]> bytes;
 
+  std::span<const std::byte> padded(const Record& record) const {
+    return {bytes.get() + record.offset, Align8(record.size)};
+  }
+  // Brings a complete chunk into the form of a filtered one.
+  void CopyRecords() {
+    size_t total = 0;
+    for (size_t i = 0; i < row_count; ++i) total += Align8(buffer->records[buffer_row + i].size);
+    bytes = std::make_unique<std::byte[]>(total);
+    uint32_t used = 0;
+    for (size_t i = 0; i < row_count; ++i) {
+      const auto record = buffer->record(buffer_row + i);
+      std::memcpy(bytes.get() + used, record.data(), record.size());
+      records.push_back({used, static_cast<uint16_t>(record.size()), buffer->cpu, ids[i], last_timestamp});
+      used += static_cast<uint32_t>(Align8(record.size()));
+    }
+  }
   bool last_part() const { return buffer_row + row_count == buffer->records.size(); }
 };
 
@@ -161,14 +177,16 @@ Result<std::unique_ptr<SinkChunk>> EtlSink::Prepare(EventBatch& batch) const {
   }
   size_t total = 0;
   for (const uint16_t index : batch.selection) total += Align8(batch.rows[index].record_size);
-  chunk->bytes.resize(total);
+  chunk->bytes = std::make_unique_for_overwrite<std::byte[]>(total);
   chunk->records.reserve(batch.selection.size());
   size_t used = 0;
   for (const uint16_t index : batch.selection) {
     const EventHeader& row = batch.rows[index];
     const size_t padded = Align8(row.record_size);
     const size_t copied = row.has(kPadded) ? padded : row.record_size;
-    std::memcpy(chunk->bytes.data() + used, row.record, copied);
+    std::byte* place = chunk->bytes.get() + used;
+    std::memcpy(place, row.record, copied);
+    std::memset(place + copied, 0, padded - copied);
     chunk->records.push_back({static_cast<uint32_t>(used), row.record_size, row.cpu, row.instance_id, row.timestamp});
     used += padded;
   }
@@ -215,21 +233,10 @@ Status EtlSink::CutHeaderBuffer(const Chunk* first, std::vector<std::unique_ptr<
   std::vector<std::pair<std::span<const std::byte>, EventInstanceId>> kept;
   size_t end = header_end;
   if (mutable_chunk != nullptr) {
-    if (mutable_chunk->complete) {
-      // Bring it into the same form as a filtered one.
-      const SourceBuffer& source = *mutable_chunk->buffer;
-      for (size_t i = 0; i < mutable_chunk->row_count; ++i) {
-        const auto record = source.record(mutable_chunk->buffer_row + i);
-        mutable_chunk->records.push_back({static_cast<uint32_t>(mutable_chunk->bytes.size()),
-                                          static_cast<uint16_t>(record.size()), source.cpu, mutable_chunk->ids[i],
-                                          mutable_chunk->last_timestamp});
-        mutable_chunk->bytes.insert(mutable_chunk->bytes.end(), record.begin(), record.end());
-        mutable_chunk->bytes.resize(Align8(mutable_chunk->bytes.size()));
-      }
-    }
+    if (mutable_chunk->complete) mutable_chunk->CopyRecords();
     size_t taken = 0;
     for (const auto& record : mutable_chunk->records) {
-      const auto padded = std::span<const std::byte>(mutable_chunk->bytes).subspan(record.offset, Align8(record.size));
+      const auto padded = mutable_chunk->padded(record);
       if (!IsGroupZero(padded) || end + padded.size() > buffer_size_) break;
       kept.emplace_back(padded.first(record.size), record.id);
       end += padded.size();
@@ -314,12 +321,37 @@ Status EtlSink::Pack(const Chunk& chunk, std::vector<std::unique_ptr<SinkBlock>>
     }
     return {};
   }
-  for (const Chunk::Record& record : chunk.records) {
-    if (Align8(record.size) > buffer_size_ - buffer::kHeaderSize) return too_large(record.size);
-    PackRecord(OpenFor(record.cpu), std::span<const std::byte>(chunk.bytes).subspan(record.offset, Align8(record.size)),
-               record.size, record.id, record.timestamp, blocks);
+  for (size_t begin = 0; begin < chunk.records.size();) {
+    OpenBuffer& open = OpenFor(chunk.records[begin].cpu);
+    const size_t taken = PackRun(open, chunk, begin);
+    if (taken == 0) {
+      const uint16_t size = chunk.records[begin].size;
+      if (Align8(size) > buffer_size_ - buffer::kHeaderSize) return too_large(size);
+      CloseBuffer(open, blocks);
+    }
+    begin += taken;
   }
   return {};
+}
+
+// Copies as many records of one processor, from `begin` on, as fit the open buffer, in one go; returns how many.
+size_t EtlSink::PackRun(OpenBuffer& open, const Chunk& chunk, size_t begin) {
+  const uint32_t first = chunk.records[begin].offset;
+  const uint32_t base = open.builder->used();
+  uint32_t bytes = 0;
+  size_t end = begin;
+  for (; end < chunk.records.size() && chunk.records[end].cpu == open.cpu; ++end) {
+    const Chunk::Record& record = chunk.records[end];
+    const auto padded = static_cast<uint32_t>(Align8(record.size));
+    if (!open.builder->Fits(bytes + padded)) break;
+    open.places.push_back({base + bytes, record.size});
+    open.ids.push_back(record.id);
+    bytes += padded;
+  }
+  if (end == begin) return 0;
+  open.last_timestamp = chunk.records[end - 1].timestamp;
+  open.builder->AppendPadded({chunk.bytes.get() + first, bytes});
+  return end - begin;
 }
 
 void EtlSink::PackRecord(OpenBuffer& open, std::span<const std::byte> padded, uint16_t size, EventInstanceId id,

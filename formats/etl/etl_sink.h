@@ -56,6 +56,7 @@ class EtlSink : public Sink {
   Status CutHeaderBuffer(const Chunk* first, std::vector<std::unique_ptr<SinkBlock>>& blocks);
   Status CutPending(std::vector<std::unique_ptr<SinkBlock>>& blocks);
   Status Pack(const Chunk& chunk, std::vector<std::unique_ptr<SinkBlock>>& blocks);
+  size_t PackRun(OpenBuffer& open, const Chunk& chunk, size_t begin);
   void PackRecord(OpenBuffer& open, std::span<const std::byte> padded, uint16_t size, EventInstanceId id,
                   int64_t timestamp, std::vector<std::unique_ptr<SinkBlock>>& blocks);
   void CloseBuffer(OpenBuffer& open, std::vector<std::unique_ptr<SinkBlock>>& blocks);
