@@ -17,7 +17,8 @@
 namespace etwpipe {
 namespace {
 
-constexpr size_t kTokensPerThread = 4;
+// Enough that several blocks of the archive, of about ten batches each, are compressed at once.
+constexpr size_t kTokensPerThread = 16;
 
 // A batch on its way, and what the sink made of it.
 struct Token {
