@@ -32,7 +32,9 @@ std::string DiagnosticsText(const Diagnostics& diagnostics, Severity least) {
   for (const auto& entry : diagnostics.entries()) {
     const DiagnosticInfo& info = InfoOf(entry.id);
     if (info.severity < least) continue;
-    const std::string where = entry.first_offset ? fmt::format(" (first at {})", *entry.first_offset) : "";
+    // Offset 0 is the file as a whole.
+    const bool placed = entry.first_offset.value_or(0) != 0;
+    const std::string where = placed ? fmt::format(" (first at {})", *entry.first_offset) : "";
     table.Add({std::string(ToString(info.severity)), std::string(info.id), Grouped(entry.count), entry.text + where});
   }
   return table.ToText("  ");

@@ -9,6 +9,7 @@
 
 #include "formats/etl/etl_sink.h"
 #include "formats/etl/etl_source.h"
+#include "formats/etl/etl_verify.h"
 #include "pipeline/stage.h"
 #include "tests/support/collect.h"
 #include "tests/support/temp_folder.h"
@@ -91,6 +92,15 @@ void Relog(const fs::path& input, const fs::path& output, Plan plan, int threads
   ASSERT_TRUE(summary.ok()) << summary.status().message();
   EXPECT_EQ(diagnostics.count(DiagnosticId::kIdMapMismatch), 0u);
   EXPECT_EQ(diagnostics.count(DiagnosticId::kIdMapBad), 0u);
+  // Every file we write passes our own checks, as one of ours.
+  auto written = InputFile::Open(output.string());
+  ASSERT_TRUE(written.ok());
+  const auto findings = etl::VerifyEtl(*written, 1, nullptr);
+  ASSERT_TRUE(findings.ok()) << findings.status().message();
+  EXPECT_FALSE(findings->empty());
+  for (const VerifyFinding& finding : *findings) {
+    EXPECT_EQ(finding.level, VerifyFinding::Level::kOk) << finding.check << ": " << finding.text;
+  }
 }
 
 std::vector<test::CollectedEvent> Events(const fs::path& path, Diagnostics* diagnostics = nullptr) {
