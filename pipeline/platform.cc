@@ -182,10 +182,20 @@ Result<std::unique_ptr<OutputFile>> OutputFile::Create(const std::string& path, 
   if (std::filesystem::is_directory(path, ignored)) {
     return Status::Output(fmt::format("{}: is a folder; name a file in it", path));
   }
+  // Renaming over a device or a pipe would replace it.
+  if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored)) {
+    return Status::Output(
+        fmt::format("{}: not a regular file; write to standard output instead: -o - > {}", path, path));
+  }
   if (!force && std::filesystem::exists(path, ignored)) {
     return Status::Output(fmt::format("{}: exists already; --force overwrites it", path));
   }
-  file->temporary_path_ = TemporaryName(path);
+  // A link stays and its target is replaced.
+  if (std::filesystem::is_symlink(path, ignored)) {
+    const auto target = std::filesystem::weakly_canonical(path, ignored);
+    if (!target.empty()) file->path_ = target.string();
+  }
+  file->temporary_path_ = TemporaryName(file->path_);
   file->fd_ = ::open(file->temporary_path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (file->fd_ < 0) {
     const int error = errno;
@@ -357,6 +367,8 @@ void InstallSignalHandlers(CancelToken* token) {
   ::sigaction(SIGTERM, &action, nullptr);
   action.sa_handler = SIG_IGN;
   ::sigaction(SIGPIPE, &action, nullptr);
+  // A file above the size limit is then an error of the write, and the incomplete output is removed.
+  ::sigaction(SIGXFSZ, &action, nullptr);
 }
 
 }  // namespace etwpipe

@@ -142,8 +142,14 @@ class RunCommand final : public Subcommand {
     std::string why_not;
     const bool restore = may_restore && archive != nullptr && etwp::CanRestore(archive->archive(), why_not);
     if (!why_not.empty()) Note(fmt::format("{}: cannot give its original back: {}; written anew", input, why_not));
-    ETWPIPE_RETURN_IF_ERROR(restore ? Restore(*archive, diagnostics, progress, args.cancel, report)
-                                    : Relog(**source, plan, diagnostics, progress, args.cancel, report));
+    bool relog = !restore;
+    if (restore) {
+      const Status restored = Restore(*archive, progress, args.cancel, report);
+      relog = restored.code() == StatusCode::kInput;
+      if (!relog) ETWPIPE_RETURN_IF_ERROR(restored);
+      if (relog) PrintNote(fmt::format("{}; the events that can be read are written anew", restored.message()));
+    }
+    if (relog) ETWPIPE_RETURN_IF_ERROR(Relog(**source, plan, diagnostics, progress, args.cancel, report));
     report.bytes_in = std::max(info.file_size, progress.bytes_done());
     report.seconds = MonotonicSeconds() - started;
     progress.Clear();
@@ -172,14 +178,15 @@ class RunCommand final : public Subcommand {
     return {};
   }
 
-  // The original .etl out of an exact archive.
-  Status Restore(const etwp::EtwpSource& archive, Diagnostics& diagnostics, ProgressLine& progress,
-                 const CancelToken& cancel, RunReport& report) const {
+  // The original .etl out of an exact archive. Damage of the archive is an error here; whoever then reads its events
+  // counts it.
+  Status Restore(const etwp::EtwpSource& archive, ProgressLine& progress, const CancelToken& cancel,
+                 RunReport& report) const {
     const auto out = OutputFile::Create(output_.path, output_.force, OutputFile::Stdout::kSpool, read_.spool_dir);
     if (!out.ok()) return out.status();
     const auto restored = etwp::RestoreEtl(
         archive.shared_archive(), **out,
-        {.spool_dir = read_.spool_dir, .diagnostics = &diagnostics, .progress = &progress, .cancel = &cancel});
+        {.spool_dir = read_.spool_dir, .diagnostics = nullptr, .progress = &progress, .cancel = &cancel});
     if (!restored.ok()) return restored.status();
     ETWPIPE_RETURN_IF_ERROR((*out)->Commit());
     report.summary.events_in = restored->events;

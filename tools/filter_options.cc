@@ -24,7 +24,7 @@ void FilterOptions::Add(po::options_description& options) {
       ("where", po::value(&wheres)->value_name("EXPR"),
        "keep events that EXPR is true for: 'pid == 4 and size > 90'")  //
       ("time", po::value(&times)->value_name("FROM..TO"),
-       "keep events of a range of time: 10s..20s after the start, ISO times, or raw ticks");
+       "keep events of a range of time: 10s..20s after the start, ISO times, or raw ticks as ticks:N");
 }
 
 Status FilterOptions::AppendTo(v1::PipelineConfig& config, const Registry& registry) const {

@@ -153,7 +153,13 @@ class Loader {
 
   void GiveIds() {
     if (context_.id_map == nullptr) return;
-    switch (context_.id_map->Lookup(buffer_, buffer_.ids)) {
+    bool changed = false;
+    const IdMap::Answer answer = context_.id_map->Lookup(buffer_, buffer_.ids, changed);
+    if (changed && answer != IdMap::Answer::kMismatch) {
+      Count(DiagnosticId::kIdMapMismatch, 0, entry_.file_size,
+            "records changed since their ids were written; their number and sizes did not, and they keep the ids");
+    }
+    switch (answer) {
       case IdMap::Answer::kPlaces:
         buffer_.ids.clear();
         buffer_.place_source = 0;

@@ -206,6 +206,8 @@ Status EtlSink::Cut(std::unique_ptr<SinkChunk> chunk_base, std::vector<std::uniq
     }
   }
   if (chunk->buffer == nullptr) return Pack(*chunk, blocks);
+  // Ranges that could not be read and buffers without records have nothing to relog; diagnostics tell of them.
+  if (chunk->buffer->records.empty()) return {};
   if (!pending_.empty() && pending_.front()->buffer != chunk->buffer) ETWPIPE_RETURN_IF_ERROR(CutPending(blocks));
   const bool last = chunk->last_part();
   pending_.push_back(std::move(chunk));

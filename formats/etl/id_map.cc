@@ -36,6 +36,13 @@ uint64_t Check(std::span<const std::byte> image, std::span<const RecordPlace> re
   return XXH3_64bits(image.data() + begin, end - begin);
 }
 
+uint32_t LayoutCheck(std::span<const RecordPlace> records) {
+  std::vector<uint16_t> sizes;
+  sizes.reserve(records.size());
+  for (const RecordPlace& record : records) sizes.push_back(record.size);
+  return static_cast<uint32_t>(XXH3_64bits(sizes.data(), sizes.size() * sizeof(uint16_t)));
+}
+
 uint64_t IdStep(const RecordPlace& record) { return Align8(record.size) / 8; }
 
 EventInstanceId PlaceId(uint64_t ordinal, const RecordPlace& record) {
@@ -60,6 +67,9 @@ std::vector<std::byte> EncodeIdEntry(std::span<const std::byte> image, std::span
   std::vector<std::byte> out;
   AppendVarint(out, static_cast<uint64_t>(ids.size()) << 1 | (places ? 1 : 0));
   AppendU64(out, Check(image, records));
+  const size_t layout_at = out.size();
+  out.resize(layout_at + sizeof(uint32_t));
+  StoreAt(out.data(), layout_at, LayoutCheck(records));
   if (places) return out;
   EventInstanceId expected = PlaceId(ordinal, records[0]);
   for (size_t begin = 0; begin < ids.size();) {
@@ -103,7 +113,7 @@ bool IdMap::AddCarrier(uint64_t first_buffer, uint64_t first_record, std::span<c
     const uint64_t head = reader.ReadVarint();
     const uint64_t count = head >> 1;
     Entry entry{buffer, record, count, base + reader.position(), 0};
-    reader.Skip(8);
+    reader.Skip(sizeof(uint64_t) + sizeof(uint32_t));
     if (reader.failed() || count > kMaxRecordsPerBuffer) return false;
     if ((head & 1) == 0) {
       for (uint64_t covered = 0; covered < count;) {
@@ -133,13 +143,14 @@ bool IdMap::AddCarrier(uint64_t first_buffer, uint64_t first_record, std::span<c
 }
 
 bool IdMap::DecodeEntry(const Entry& entry, const SourceBuffer& buffer, std::vector<EventInstanceId>& ids,
-                        bool& all_places) const {
+                        bool& all_places, bool& changed) const {
   const uint64_t count = entry.record_count & ~(uint64_t{1} << 63);
   const bool places = entry.record_count >> 63 != 0;
   if (entry.first_record != ids.size() || buffer.records.size() - ids.size() < count) return false;
   const auto records = std::span(buffer.records).subspan(ids.size(), count);
   ByteReader reader(std::span<const std::byte>(data_).subspan(entry.data_begin, entry.data_end - entry.data_begin));
-  if (reader.Read<uint64_t>() != Check(buffer.image, records)) return false;
+  changed |= reader.Read<uint64_t>() != Check(buffer.image, records);
+  if (reader.Read<uint32_t>() != LayoutCheck(records)) return false;
   if (places) {
     for (const RecordPlace& record : records) ids.push_back(PlaceId(entry.buffer, record));
     return true;
@@ -167,14 +178,15 @@ bool IdMap::DecodeEntry(const Entry& entry, const SourceBuffer& buffer, std::vec
   return true;
 }
 
-IdMap::Answer IdMap::Lookup(const SourceBuffer& buffer, std::vector<EventInstanceId>& ids) const {
+IdMap::Answer IdMap::Lookup(const SourceBuffer& buffer, std::vector<EventInstanceId>& ids, bool& changed) const {
   ids.clear();
+  changed = false;
   auto entry = std::lower_bound(entries_.begin(), entries_.end(), buffer.ordinal,
                                 [](const Entry& e, uint64_t ordinal) { return e.buffer < ordinal; });
   if (entry == entries_.end() || entry->buffer != buffer.ordinal) return Answer::kNone;
   bool all_places = true;
   for (; entry != entries_.end() && entry->buffer == buffer.ordinal; ++entry) {
-    if (!DecodeEntry(*entry, buffer, ids, all_places)) return Answer::kMismatch;
+    if (!DecodeEntry(*entry, buffer, ids, all_places, changed)) return Answer::kMismatch;
   }
   if (ids.size() != buffer.records.size()) return Answer::kMismatch;
   return all_places ? Answer::kPlaces : Answer::kIds;

@@ -7,6 +7,7 @@
 //           record stand in the carrier
 //   varint  records n, shifted left by 1; bit 0 set: every id equals its place, and no runs follow
 //   u64     xxh3-64 over the bytes from the first covered record to the end of the last one's padding
+//   u32     low half of the xxh3-64 over the sizes (u16) of the covered records
 //   runs    until n records are covered, each one varint t:
 //             t & 3 == 0, 1: 1 or 2 records; t & 3 == 2: 3 records and a varint more
 //             t >> 2 is the gap, in ids, between the run's first id and the id expected next: the previous id plus the
@@ -43,8 +44,9 @@ class IdMap {
     kNone,      ///< the map does not cover this buffer wholly
     kMismatch,  ///< it does, but the records are not those it was made for
   };
-  /// The ids of buffer `ordinal`. Any thread.
-  Answer Lookup(const SourceBuffer& buffer, std::vector<EventInstanceId>& ids) const;
+  /// The ids of a buffer's records. `changed`: their bytes are not those the map was made for, and their number and
+  /// sizes are, so that the ids still name them. Any thread.
+  Answer Lookup(const SourceBuffer& buffer, std::vector<EventInstanceId>& ids, bool& changed) const;
 
  private:
   struct Entry {
@@ -54,8 +56,8 @@ class IdMap {
     size_t data_begin;  // of the part after the count, in data_
     size_t data_end;
   };
-  bool DecodeEntry(const Entry& entry, const SourceBuffer& buffer, std::vector<EventInstanceId>& ids,
-                   bool& all_places) const;
+  bool DecodeEntry(const Entry& entry, const SourceBuffer& buffer, std::vector<EventInstanceId>& ids, bool& all_places,
+                   bool& changed) const;
 
   std::vector<std::byte> data_;
   std::vector<Entry> entries_;  // by (buffer, first_record)
