@@ -191,7 +191,8 @@ class Indexer {
   bool Plausible(const std::byte* bytes, uint64_t left) const {
     const BufferHeader header = ReadBufferHeader(bytes);
     const uint32_t largest = args_.nominal_buffer_size != 0 ? args_.nominal_buffer_size : kMaxBufferBytes;
-    const int64_t distance = header.sequence - last_sequence_;
+    const auto distance =
+        static_cast<int64_t>(static_cast<uint64_t>(header.sequence) - static_cast<uint64_t>(last_sequence_));
     return header.buffer_size > buffer::kHeaderSize && header.buffer_size <= left &&
            header.buffer_size <= largest + buffer::kHeaderSize && header.data_end > buffer::kHeaderSize &&
            header.data_end <= largest && (header.flags & ~buffer::kKnownFlags) == 0 && header.type < buffer::kTypeMax &&
