@@ -110,12 +110,16 @@ class PassRunner {
       // Steps of one kind in a row are one filter: fewer hand-overs.
       size_t end = begin + 1;
       while (end < steps_.size() && steps_[end].ordered == steps_[begin].ordered) ++end;
+      const auto failed = std::make_shared<bool>(false);  // written by ordered steps only
       const auto mode = steps_[begin].ordered ? tbb::filter_mode::serial_in_order : tbb::filter_mode::parallel;
-      chain = chain & tbb::make_filter<TokenPtr, TokenPtr>(mode, [this, begin, end](TokenPtr token) {
+      chain = chain & tbb::make_filter<TokenPtr, TokenPtr>(mode, [this, begin, end, failed](TokenPtr token) {
                 TakeOver(&kClosures);
                 const void* state = steps_[begin].ordered ? static_cast<const void*>(&steps_[begin]) : token;
                 Enter(token, state);
-                for (size_t i = begin; i < end; ++i) RunStep(steps_[i], *token);
+                // What follows a failed batch must not pass a step that keeps order.
+                if (steps_[begin].ordered) *failed = *failed || !token->status.ok();
+                for (size_t i = begin; i < end && !*failed; ++i) RunStep(steps_[i], *token);
+                if (steps_[begin].ordered) *failed = *failed || !token->status.ok();
                 Leave(token, state);
                 return token;
               });
