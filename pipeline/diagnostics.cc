@@ -23,7 +23,7 @@ constexpr std::array<DiagnosticInfo, static_cast<size_t>(DiagnosticId::kCount)> 
     {"sequence-repeats", Severity::kInfo, "two buffers of a processor have one sequence number"},
     {"events-lost", Severity::kInfo, "the recording itself lost events"},
     {"buffers-lost", Severity::kInfo, "the recording itself lost buffers"},
-    {"id-map-mismatch", Severity::kError, "carried instance ids do not fit their records; places are used instead"},
+    {"id-map-mismatch", Severity::kError, "carried instance ids were made for other bytes than these records have"},
     {"id-map-bad", Severity::kError, "a carrier of instance ids cannot be read"},
     {"archive-truncated", Severity::kDataLoss, "the archive lacks its end; whole blocks before it were read"},
     {"archive-frame-bad", Severity::kDataLoss, "a frame of the archive is damaged"},

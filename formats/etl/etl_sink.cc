@@ -225,27 +225,25 @@ Status EtlSink::CutEnd(std::vector<std::unique_ptr<SinkBlock>>& blocks) {
 
 // The header buffer holds the file header and, of the input's header buffer, the kept records of group 0 that follow
 // it.
-Status EtlSink::CutHeaderBuffer(const Chunk* first, std::vector<std::unique_ptr<SinkBlock>>& blocks) {
+Status EtlSink::CutHeaderBuffer(Chunk* first, std::vector<std::unique_ptr<SinkBlock>>& blocks) {
   header_cut_ = true;
   const size_t header_end = buffer::kHeaderSize + Align8(header_record_.size());
   if (header_record_.empty() || header_end > kMaxBufferBytes) return Status::Internal("no log-file header to write");
   buffer_size_ = std::max<uint32_t>(buffer_size_, static_cast<uint32_t>((header_end + 1023) / 1024 * 1024));
   auto block = std::make_unique<Block>();
-  auto* mutable_chunk = const_cast<Chunk*>(first);
   std::vector<std::pair<std::span<const std::byte>, EventInstanceId>> kept;
   size_t end = header_end;
-  if (mutable_chunk != nullptr) {
-    if (mutable_chunk->complete) mutable_chunk->CopyRecords();
+  if (first != nullptr) {
+    if (first->complete) first->CopyRecords();
     size_t taken = 0;
-    for (const auto& record : mutable_chunk->records) {
-      const auto padded = mutable_chunk->padded(record);
+    for (const auto& record : first->records) {
+      const auto padded = first->padded(record);
       if (!IsGroupZero(padded) || end + padded.size() > buffer_size_) break;
       kept.emplace_back(padded.first(record.size), record.id);
       end += padded.size();
       ++taken;
     }
-    mutable_chunk->records.erase(mutable_chunk->records.begin(),
-                                 mutable_chunk->records.begin() + static_cast<ptrdiff_t>(taken));
+    first->records.erase(first->records.begin(), first->records.begin() + static_cast<ptrdiff_t>(taken));
   }
   const size_t size = compress_ ? (end + kHeaderBufferStep - 1) / kHeaderBufferStep * kHeaderBufferStep : buffer_size_;
   block->built = std::make_unique<BufferBuilder>(static_cast<uint32_t>(size));

@@ -53,7 +53,7 @@ class EtlSink : public Sink {
   struct Block;
   struct OpenBuffer;
 
-  Status CutHeaderBuffer(const Chunk* first, std::vector<std::unique_ptr<SinkBlock>>& blocks);
+  Status CutHeaderBuffer(Chunk* first, std::vector<std::unique_ptr<SinkBlock>>& blocks);
   Status CutPending(std::vector<std::unique_ptr<SinkBlock>>& blocks);
   Status Pack(const Chunk& chunk, std::vector<std::unique_ptr<SinkBlock>>& blocks);
   size_t PackRun(OpenBuffer& open, const Chunk& chunk, size_t begin);
