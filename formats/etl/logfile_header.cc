@@ -4,7 +4,7 @@
 
 #include "formats/etl/layout.h"
 #include "formats/etl/record_builder.h"
-#include "formats/etl/utf16.h"
+#include "formats/schema/utf16.h"
 #include "pipeline/byte_reader.h"
 
 namespace etwpipe::etl {
@@ -19,10 +19,10 @@ size_t PointerSize(bool pointer64) { return pointer64 ? 8 : 4; }
 TimeZone ReadTimeZone(ByteReader& reader) {
   TimeZone zone;
   zone.bias = reader.Read<int32_t>();
-  zone.standard_name = Utf16ToUtf8(reader.ReadBytes(2 * kZoneNameUnits));
+  zone.standard_name = schema::Utf16ToUtf8(reader.ReadBytes(2 * kZoneNameUnits));
   zone.standard_date = reader.Read<std::array<uint16_t, 8>>();
   zone.standard_bias = reader.Read<int32_t>();
-  zone.daylight_name = Utf16ToUtf8(reader.ReadBytes(2 * kZoneNameUnits));
+  zone.daylight_name = schema::Utf16ToUtf8(reader.ReadBytes(2 * kZoneNameUnits));
   zone.daylight_date = reader.Read<std::array<uint16_t, 8>>();
   zone.daylight_bias = reader.Read<int32_t>();
   return zone;
@@ -30,7 +30,7 @@ TimeZone ReadTimeZone(ByteReader& reader) {
 
 /// `place` is zeroed.
 void StoreZoneName(std::byte* place, std::string_view name) {
-  const std::u16string units = Utf8ToUtf16(name, kZoneNameUnits - 1);
+  const std::u16string units = schema::Utf8ToUtf16(name, kZoneNameUnits - 1);
   std::memcpy(place, units.data(), 2 * units.size());
 }
 
@@ -129,16 +129,16 @@ Result<LogFileHeader> ParseLogFileHeader(std::span<const std::byte> record) {
 
   std::span<const std::byte> names = record.subspan(reader.position());
   size_t used = 0;
-  header.session_name = Utf16ToUtf8(names, &used);
-  header.log_file_name = Utf16ToUtf8(names.subspan(used));
+  header.session_name = schema::Utf16ToUtf8(names, &used);
+  header.log_file_name = schema::Utf16ToUtf8(names.subspan(used));
   return header;
 }
 
 std::vector<std::byte> BuildLogFileHeader(const LogFileHeader& header) {
   const size_t pointer = PointerSize(header.pointer64);
   constexpr size_t kMaxNameUnits = 16000;
-  const std::u16string session_name = Utf8ToUtf16(header.session_name, kMaxNameUnits);
-  const std::u16string log_file_name = Utf8ToUtf16(header.log_file_name, kMaxNameUnits);
+  const std::u16string session_name = schema::Utf8ToUtf16(header.session_name, kMaxNameUnits);
+  const std::u16string log_file_name = schema::Utf8ToUtf16(header.log_file_name, kMaxNameUnits);
   const size_t names = logfile::Names(pointer);
   const size_t payload_size = names + 2 * (session_name.size() + 1) + 2 * (log_file_name.size() + 1);
 

@@ -4,6 +4,7 @@
 
 #include "formats/etl/kernel_groups.h"
 #include "formats/etl/layout.h"
+#include "formats/schema/extended_items.h"
 #include "pipeline/byte_reader.h"
 
 namespace etwpipe::etl {
@@ -100,10 +101,10 @@ bool SetCounters(uint16_t version_word, EventHeader& row) {
 // End of the extended items that start at `begin`, or 0 if they do not fit.
 size_t ExtendedEnd(std::span<const std::byte> record, size_t begin) {
   auto rest = record.subspan(begin);
-  ExtendedItemView item;
+  schema::ExtendedItemView item;
   for (int count = 0; count < kMaxExtendedItems; ++count) {
     const bool last = rest.size() < kExtendedHeaderSize || (LoadAt<uint16_t>(rest.data(), 4) & 1u) == 0;
-    if (!NextExtendedItem(rest, item)) return 0;
+    if (!schema::NextExtendedItem(rest, item)) return 0;
     if (last) return record.size() - rest.size();
   }
   return 0;
@@ -283,18 +284,6 @@ bool ParseRecord(std::span<const std::byte> record, uint32_t default_pointer_siz
     }
     default: return true;
   }
-}
-
-bool NextExtendedItem(std::span<const std::byte>& items, ExtendedItemView& item) {
-  if (items.size() < kExtendedHeaderSize) return false;
-  const auto data_size = LoadAt<uint16_t>(items.data(), 6);
-  size_t stride = LoadAt<uint16_t>(items.data(), 0);
-  if (stride == 0) stride = Align8(kExtendedHeaderSize + data_size);
-  if (stride % 8 != 0 || stride < kExtendedHeaderSize + data_size || stride > items.size()) return false;
-  item.type = LoadAt<uint16_t>(items.data(), 2);
-  item.data = items.subspan(kExtendedHeaderSize, data_size);
-  items = items.subspan(stride);
-  return true;
 }
 
 Guid RecordGuid(std::span<const std::byte> record) { return GuidAt(record.data() + 24); }

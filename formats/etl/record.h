@@ -57,14 +57,6 @@ class ProviderResolver {
 bool ParseRecord(std::span<const std::byte> record, uint32_t default_pointer_size, ProviderResolver& providers,
                  EventHeader& row);
 
-/// One extended item of an EVENT_HEADER record (etl-format.md section 5).
-struct ExtendedItemView {
-  uint16_t type = 0;
-  std::span<const std::byte> data;
-};
-/// Steps through EventHeader::extended_items(): takes the first item off `items`; false at the end.
-bool NextExtendedItem(std::span<const std::byte>& items, ExtendedItemView& item);
-
 /// Reads the provider GUID of an EVENT_HEADER, FULL or INSTANCE record.
 Guid RecordGuid(std::span<const std::byte> record);
 

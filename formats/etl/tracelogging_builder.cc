@@ -4,7 +4,7 @@
 #include <cassert>
 #include <cstring>
 
-#include "formats/etl/utf16.h"
+#include "formats/schema/utf16.h"
 
 namespace etwpipe::etl {
 namespace {
@@ -89,7 +89,7 @@ PayloadWriter& PayloadWriter::AddBytes(std::span<const std::byte> bytes) {
 PayloadWriter& PayloadWriter::AddUnicode(std::string_view text) {
   // Nearly all text is ASCII, which needs no conversion.
   if (!std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; })) {
-    return AddUnicode(Utf8ToUtf16(text));
+    return AddUnicode(schema::Utf8ToUtf16(text));
   }
   std::byte* place = Grow(2 * (text.size() + 1));
   for (size_t i = 0; i < text.size(); ++i) StoreAt(place, 2 * i, static_cast<uint16_t>(text[i]));

@@ -10,6 +10,7 @@
 #include "formats/etl/etl_source.h"
 #include "formats/etl/etl_verify.h"
 #include "formats/etl/record.h"
+#include "formats/schema/extended_items.h"
 #include "pipeline/batch.h"
 
 namespace {
@@ -23,8 +24,8 @@ uint64_t Touch(const EventBatch& batch) {
     for (const std::byte b : row.record_bytes()) sum += std::to_integer<uint64_t>(b);
     for (const std::byte b : row.payload()) sum += std::to_integer<uint64_t>(b);
     auto items = row.extended_items();
-    etl::ExtendedItemView item;
-    while (etl::NextExtendedItem(items, item)) {
+    schema::ExtendedItemView item;
+    while (schema::NextExtendedItem(items, item)) {
       for (const std::byte b : item.data) sum += std::to_integer<uint64_t>(b);
     }
     if (row.payload_begin > row.record_size || row.extended_begin > row.payload_begin) std::abort();

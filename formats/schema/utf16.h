@@ -12,7 +12,7 @@
 
 #include "pipeline/byte_reader.h"
 
-namespace etwpipe::etl {
+namespace etwpipe::schema {
 
 constexpr char32_t kReplacementCharacter = 0xFFFD;
 
@@ -54,4 +54,4 @@ inline std::u16string Utf8ToUtf16(std::string_view text, size_t max_units = SIZE
   return units;
 }
 
-}  // namespace etwpipe::etl
+}  // namespace etwpipe::schema

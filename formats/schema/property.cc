@@ -1,0 +1,25 @@
+#include "formats/schema/property.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+
+namespace etwpipe::schema {
+
+std::string ValueMap::NameOf(uint64_t value) const {
+  std::string names;
+  uint64_t rest = value;
+  for (const Entry& entry : entries) {
+    if (!bits && entry.value == value) return entry.name;
+    // A mask of zero is the name of "no bit".
+    const bool named = bits && (entry.value == 0 ? value == 0 : (value & entry.value) == entry.value);
+    if (!named) continue;
+    if (!names.empty()) names += '|';
+    names += entry.name;
+    rest &= ~entry.value;
+  }
+  if (!names.empty() && rest != 0) fmt::format_to(std::back_inserter(names), "|0x{:x}", rest);
+  return names;
+}
+
+}  // namespace etwpipe::schema

@@ -1,0 +1,60 @@
+#include "formats/schema/schema_registry.h"
+
+#include <xxhash.h>
+
+#include "formats/schema/extended_items.h"
+
+namespace etwpipe::schema {
+
+bool SchemaRegistry::IsClassic(HeaderKind kind) { return kind != HeaderKind::kEvent32 && kind != HeaderKind::kEvent64; }
+
+std::shared_ptr<const EventSchema> SchemaRegistry::Ask(const SchemaRequest& request) const {
+  for (const auto& supplier : suppliers_) {
+    if (auto schema = supplier->Find(request)) return schema;
+  }
+  return nullptr;
+}
+
+std::unique_ptr<SchemaLookup> SchemaLookupPool::Take() {
+  const std::lock_guard lock(mutex_);
+  if (free_.empty()) return std::make_unique<SchemaLookup>(registry_, trace_);
+  auto lookup = std::move(free_.back());
+  free_.pop_back();
+  return lookup;
+}
+
+void SchemaLookupPool::Give(std::unique_ptr<SchemaLookup> lookup) {
+  const std::lock_guard lock(mutex_);
+  free_.push_back(std::move(lookup));
+}
+
+const EventSchema* SchemaLookup::Find(const EventHeader& row) {
+  const bool classic = SchemaRegistry::IsClassic(row.kind);
+  const bool opaque = row.kind == HeaderKind::kUnknown || row.kind == HeaderKind::kMessage ||
+                      row.kind == HeaderKind::kError || !row.has(kHasProvider);
+  if (opaque) return nullptr;
+  std::span<const std::byte> metadata;
+  if (row.has(kHasExtended)) metadata = FindExtendedItem(row, ExtendedType::kTraceLogging);
+  Key key;
+  key.kind = uint64_t{row.provider} << 41 | uint64_t{classic} << 40 | uint64_t{row.version} << 24 |
+             uint64_t{row.id} << 8 | row.opcode;
+  if (!metadata.empty()) {
+    const XXH128_hash_t hash = XXH3_128bits(metadata.data(), metadata.size());
+    key.metadata_low = hash.low64;
+    key.metadata_high = hash.high64;
+  }
+  if (last_ != nullptr && key == last_key_) return last_->get();
+  auto known = known_.find(key);
+  if (known == known_.end()) {
+    if (known_.size() >= SchemaRegistry::kMaxKinds) known_.clear();
+    known = known_
+                .emplace(key, registry_.Ask({row, trace_.provider_guid(row), metadata,
+                                             FindExtendedItem(row, ExtendedType::kProviderTraits)}))
+                .first;
+  }
+  last_key_ = key;
+  last_ = &known->second;
+  return last_->get();
+}
+
+}  // namespace etwpipe::schema

@@ -1,0 +1,13 @@
+# Writes OUTPUT, the C++ source of BuiltInFiles(), from the *.schema files of FOLDER.
+file(GLOB files ${FOLDER}/*.schema)
+list(SORT files)
+set(source "// Made by tools/cmake/EmbedSchemas.cmake from formats/schema/builtin.\n")
+string(APPEND source "#include \"formats/schema/builtin_schemas.h\"\n\nnamespace etwpipe::schema {\n\n")
+string(APPEND source "const std::vector<BuiltInFile>& BuiltInFiles() {\n  static const std::vector<BuiltInFile> kFiles = {\n")
+foreach(file IN LISTS files)
+  file(READ ${file} text)
+  cmake_path(GET file FILENAME name)
+  string(APPEND source "{\"${name}\", R\"~~~(${text})~~~\"},\n")
+endforeach()
+string(APPEND source "  };\n  return kFiles;\n}\n\n}  // namespace etwpipe::schema\n")
+file(WRITE ${OUTPUT} "${source}")
