@@ -217,6 +217,7 @@ class Run {
 
   Result<RunSummary> Execute() {
     const TraceContext& trace = args_.source.context();
+    ETWPIPE_RETURN_IF_ERROR(Survey(trace));
     for (auto& planned : args_.plan.stages) {
       ETWPIPE_RETURN_IF_ERROR(planned.stage->Bind({trace}).WithContext(planned.label));
       states_.push_back(planned.stage->NewState());
@@ -228,6 +229,23 @@ class Run {
   }
 
  private:
+  Status Survey(const TraceContext& trace) {
+    const auto facts = static_cast<FactSet>(args_.plan.facts | args_.sink.info().facts);
+    if (facts == kNoFacts || args_.surveyors == nullptr) return {};
+    const auto surveyors = args_.surveyors(facts);
+    auto pass = StartPass(Order::kPerCpu);
+    if (!pass.ok()) return pass.status();
+    std::vector<Step> steps = {FillStep(**pass), {true, [&](Token& token) -> Status {
+                                                    for (const auto& surveyor : surveyors) {
+                                                      ETWPIPE_RETURN_IF_ERROR(surveyor->Observe(token.batch, trace));
+                                                    }
+                                                    return {};
+                                                  }}};
+    ETWPIPE_RETURN_IF_ERROR(PassRunner(args_, **pass, std::move(steps)).Run());
+    for (const auto& surveyor : surveyors) ETWPIPE_RETURN_IF_ERROR(surveyor->Finish(trace, args_.diagnostics));
+    return {};
+  }
+
   // Analysis passes read the unfiltered input: stages see every batch as the source made it. Only the first pass over
   // the input counts diagnostics.
   Status Analyze(int pass_number) {

@@ -10,6 +10,7 @@
 #include "pipeline/progress.h"
 #include "pipeline/sink.h"
 #include "pipeline/source.h"
+#include "pipeline/survey.h"
 
 namespace etwpipe {
 
@@ -34,10 +35,12 @@ struct ExecuteArgs {
   Diagnostics* diagnostics = nullptr;
   ProgressListener* progress = nullptr;
   const CancelToken* cancel = nullptr;
+  /// Asked for surveyors of what plan and sink need; no survey takes place without it.
+  SurveyorFactory surveyors = nullptr;
 };
 
-/// Runs the analysis passes, then the transform pass. On an error the one of the lowest batch sequence is returned, the
-/// same for any number of threads, and the sink is not finished.
+/// Runs the survey if facts are needed, then the analysis passes, then the transform pass. On an error the one of the
+/// lowest batch sequence is returned, the same for any number of threads, and the sink is not finished.
 Result<RunSummary> Execute(const ExecuteArgs& args);
 
 /// For readers: runs `source` into `sink` with no stage.

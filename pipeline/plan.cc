@@ -102,6 +102,13 @@ std::string Joined(const std::vector<std::string>& words) {
   return text;
 }
 
+std::string TextOf(FactSet facts) {
+  std::vector<std::string> words;
+  if ((facts & kSchemas) != 0) words.emplace_back("schemas");
+  if ((facts & kProcesses) != 0) words.emplace_back("processes");
+  return Joined(words);
+}
+
 std::string Effects(const StageInfo& info) {
   std::vector<std::string> effects;
   if (info.drops) effects.emplace_back("drops");
@@ -127,6 +134,7 @@ Result<Plan> MakePlan(const v1::PipelineConfig& config, const Registry& registry
     const StageInfo& info = planned.stage->info();
     plan.order = std::max(plan.order, info.order);
     plan.analysis_passes = std::max(plan.analysis_passes, info.analysis_passes);
+    plan.facts |= info.facts;
     plan.drops = plan.drops || info.drops;
     plan.rewrites = plan.rewrites || info.rewrites || info.injects;
   }
@@ -134,7 +142,8 @@ Result<Plan> MakePlan(const v1::PipelineConfig& config, const Registry& registry
 }
 
 std::string Plan::ToText() const {
-  std::string text = fmt::format("passes: {} analysis, 1 transform\norder: {}\nstages: {}\n", analysis_passes,
+  std::string text = fmt::format("passes: {}{} analysis, 1 transform\norder: {}\nstages: {}\n",
+                                 facts != kNoFacts ? fmt::format("survey of {}, ", TextOf(facts)) : "", analysis_passes,
                                  TextOf(order), stages.size());
   for (size_t i = 0; i < stages.size(); ++i) {
     const PlannedStage& planned = stages[i];

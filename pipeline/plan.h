@@ -23,6 +23,7 @@ struct PlannedStage {
 struct Plan {
   std::vector<PlannedStage> stages;
   Order order = Order::kPerCpu;  ///< strongest order a stage needs
+  FactSet facts = kNoFacts;      ///< fact tables its stages read
   int analysis_passes = 0;
   bool drops = false;
   bool rewrites = false;

@@ -8,6 +8,7 @@
 
 #include "pipeline/batch.h"
 #include "pipeline/diagnostics.h"
+#include "pipeline/facts.h"
 #include "pipeline/source.h"
 #include "pipeline/status.h"
 #include "pipeline/trace_context.h"
@@ -27,6 +28,7 @@ class SinkBlock {
 struct SinkInfo {
   Order order = Order::kTime;  ///< order in which it wants events
   bool stores_annotations = false;
+  FactSet facts = kNoFacts;  ///< fact tables it reads
 };
 
 class Sink {

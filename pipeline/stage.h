@@ -10,6 +10,7 @@
 #include "pipeline/annotation.h"
 #include "pipeline/batch.h"
 #include "pipeline/diagnostics.h"
+#include "pipeline/facts.h"
 #include "pipeline/source.h"
 #include "pipeline/status.h"
 #include "pipeline/trace_context.h"
@@ -33,6 +34,7 @@ struct StageInfo {
   const google::protobuf::Descriptor* options = nullptr;
   std::string main_option;  ///< the field that one unnamed value sets; empty if none
   StageNeeds needs = StageNeeds::kHeader;
+  FactSet facts = kNoFacts;  ///< fact tables it reads
   std::vector<std::string> needs_annotations;
   std::vector<AnnotationInfo> produces;
   Order order = Order::kPerCpu;  ///< order in which it must see events; an ordered stage runs one batch at a time

@@ -9,6 +9,7 @@
 
 #include "pipeline/clock.h"
 #include "pipeline/event.h"
+#include "pipeline/facts.h"
 #include "pipeline/provider_table.h"
 
 namespace etwpipe {
@@ -47,6 +48,9 @@ struct TraceInfo {
   std::vector<SourceRecording> sources;
   uint64_t next_injected = 1;  ///< counter the next injected event gets (design.md section 5)
 
+  /// Schemas that an earlier run stored in the trace, in the text form of formats/schema.
+  std::vector<std::string> embedded_schemas;
+
   /// The log-file header record: metadata, never offered to a stage. `header_record` holds its bytes.
   std::vector<std::byte> header_record;
   /// The 72-byte header of the buffer it stands in.
@@ -54,10 +58,11 @@ struct TraceInfo {
   HeaderKind header_kind = HeaderKind::kSystem64;
 };
 
-/// Metadata and fact tables of a trace; frozen when a pass starts.
+/// Metadata and fact tables of a trace; frozen when the first analysis or transform pass starts.
 struct TraceContext {
   TraceInfo info;
   std::shared_ptr<ProviderTable> providers = std::make_shared<ProviderTable>();
+  std::shared_ptr<Facts> facts = std::make_shared<Facts>();
 
   const Guid& provider_guid(const EventHeader& row) const { return providers->guid(row.provider); }
 };

@@ -15,19 +15,6 @@ std::shared_ptr<const EventSchema> SchemaRegistry::Ask(const SchemaRequest& requ
   return nullptr;
 }
 
-std::unique_ptr<SchemaLookup> SchemaLookupPool::Take() {
-  const std::lock_guard lock(mutex_);
-  if (free_.empty()) return std::make_unique<SchemaLookup>(registry_, trace_);
-  auto lookup = std::move(free_.back());
-  free_.pop_back();
-  return lookup;
-}
-
-void SchemaLookupPool::Give(std::unique_ptr<SchemaLookup> lookup) {
-  const std::lock_guard lock(mutex_);
-  free_.push_back(std::move(lookup));
-}
-
 const EventSchema* SchemaLookup::Find(const EventHeader& row) {
   const bool classic = SchemaRegistry::IsClassic(row.kind);
   const bool opaque = row.kind == HeaderKind::kUnknown || row.kind == HeaderKind::kMessage ||
@@ -46,7 +33,10 @@ const EventSchema* SchemaLookup::Find(const EventHeader& row) {
   if (last_ != nullptr && key == last_key_) return last_->get();
   auto known = known_.find(key);
   if (known == known_.end()) {
-    if (known_.size() >= SchemaRegistry::kMaxKinds) known_.clear();
+    if (known_.size() >= SchemaRegistry::kMaxKinds) {
+      known_.clear();
+      ++generation_;
+    }
     known = known_
                 .emplace(key, registry_.Ask({row, trace_.provider_guid(row), metadata,
                                              FindExtendedItem(row, ExtendedType::kProviderTraits)}))

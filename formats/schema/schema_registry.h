@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -51,13 +50,15 @@ class SchemaRegistry {
   std::vector<std::shared_ptr<const SchemaSupplier>> suppliers_;
 };
 
-/// One thread's way into the registry: one hash per event, no lock. A schema it gave lives until the next call.
+/// One thread's way into the registry: one hash per event, no lock. A schema it gave lives until generation() changes.
 class SchemaLookup {
  public:
   SchemaLookup(const SchemaRegistry& registry, const TraceContext& trace) : registry_(registry), trace_(trace) {}
 
   /// The schema of the event, or null where nobody knows it.
   const EventSchema* Find(const EventHeader& row);
+  /// Changes when schemas that Find() gave before are gone: whoever keeps something by schema forgets it then.
+  uint64_t generation() const { return generation_; }
 
  private:
   struct Key {
@@ -77,20 +78,7 @@ class SchemaLookup {
   std::unordered_map<Key, std::shared_ptr<const EventSchema>, KeyHash> known_;
   Key last_key_;
   const std::shared_ptr<const EventSchema>* last_ = nullptr;
-};
-
-/// Lookups that wait for their next batch, so that what one learnt is not lost. Any thread.
-class SchemaLookupPool {
- public:
-  SchemaLookupPool(const SchemaRegistry& registry, const TraceContext& trace) : registry_(registry), trace_(trace) {}
-  std::unique_ptr<SchemaLookup> Take();
-  void Give(std::unique_ptr<SchemaLookup> lookup);
-
- private:
-  const SchemaRegistry& registry_;
-  const TraceContext& trace_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<SchemaLookup>> free_;
+  uint64_t generation_ = 0;
 };
 
 }  // namespace etwpipe::schema

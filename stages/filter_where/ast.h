@@ -28,6 +28,7 @@ enum class NodeKind : uint8_t {
   kBool,
   // Values.
   kField,
+  kKeyword,  ///< the mask of a keyword that the event's provider has
   kInteger,
   kDuration,
   kFileTime,
@@ -75,7 +76,7 @@ struct Node {
   bool truth = false;                ///< kBool
   size_t offset = 0;                 ///< place in the source, bytes
   Int128 integer = 0;                ///< kInteger, kDuration (ns), kFileTime (100 ns since 1601)
-  std::string text;                  ///< kString; name of a kField until it is resolved
+  std::string text;                  ///< kString; kKeyword; name of a kField, path of a payload field
   const FieldInfo* field = nullptr;  ///< kField
   std::vector<Guid> guids;           ///< kGuid, kString once resolved as a provider
   HeaderIdentity header;             ///< kString once resolved as a header kind

@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 #include <re2/re2.h>
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <utility>
 
+#include "formats/schema/builtin_schemas.h"
 #include "formats/schema/provider_names.h"
 #include "pipeline/clock.h"
 #include "pipeline/registry.h"
+#include "stages/filter_where/keywords.h"
 #include "stages/filter_where/source_error.h"
 
 namespace etwpipe::where {
@@ -33,14 +36,20 @@ bool IsField(const Node& node, FieldType type) { return node.kind == NodeKind::k
 
 bool IsNumber(const Node& node) {
   return node.kind == NodeKind::kInteger || node.kind == NodeKind::kBitAnd || node.kind == NodeKind::kNegate ||
-         node.kind == NodeKind::kComplement || IsField(node, FieldType::kInteger);
+         node.kind == NodeKind::kComplement || node.kind == NodeKind::kKeyword || IsField(node, FieldType::kInteger) ||
+         IsField(node, FieldType::kPayload);
+}
+
+bool IsText(const Node& node) {
+  return node.kind == NodeKind::kString || IsField(node, FieldType::kText) || IsField(node, FieldType::kPayload);
 }
 
 bool IsOrdering(CompareOp op) { return op != CompareOp::kEqual && op != CompareOp::kNotEqual; }
 
 std::string Describe(const Node& node) {
   switch (node.kind) {
-    case NodeKind::kField: return fmt::format("'{}'", node.field->name);
+    case NodeKind::kField: return fmt::format("'{}'", node.text);
+    case NodeKind::kKeyword: return "a keyword";
     case NodeKind::kInteger:
     case NodeKind::kBitAnd:
     case NodeKind::kNegate:
@@ -55,10 +64,20 @@ std::string Describe(const Node& node) {
 
 // What a field can be compared with, for messages.
 std::string_view Wanted(const Node& node) {
+  if (IsField(node, FieldType::kText)) return "a text in quotes";
+  if (IsField(node, FieldType::kPayload)) return "a number, a text in quotes or a GUID";
   if (IsField(node, FieldType::kTime)) return "a duration such as 10s or a time such as '2020-07-29T00:07:00Z'";
   if (IsField(node, FieldType::kProvider)) return "a GUID or the name of a provider in quotes";
   if (IsField(node, FieldType::kHeader)) return "the name of a header kind in quotes, such as 'EVENT_HEADER64'";
   return "a number";
+}
+
+// Whether a built-in provider has a keyword of that name, with or without "Keyword" at its end.
+bool IsKeyword(std::string_view name) {
+  for (const Guid& provider : schema::BuiltInProviders()) {
+    if (KeywordMask(provider, name)) return true;
+  }
+  return false;
 }
 
 class Checker {
@@ -74,7 +93,10 @@ class Checker {
         for (NodePtr& child : node->children) ETWPIPE_RETURN_IF_ERROR(Condition(child));
         return {};
       case NodeKind::kBool: return {};
-      case NodeKind::kHas: return Resolve(*node->children.front());
+      case NodeKind::kHas:
+        ETWPIPE_RETURN_IF_ERROR(Resolve(*node->children.front()));
+        if (node->children.front()->kind == NodeKind::kField) return {};
+        return Error(*node->children.front(), "has needs a field");
       case NodeKind::kCompare: return Compare(node);
       case NodeKind::kIn: return In(node);
       case NodeKind::kMatch: return Match(*node);
@@ -91,9 +113,9 @@ class Checker {
   Status Resolve(Node& node) const {
     node.field = FindField(node.text);
     if (node.field != nullptr) return {};
-    if (IsReservedName(node.text)) {
-      return Error(
-          node, fmt::format("unknown name '{}': it needs decoded events; only header fields can be used", node.text));
+    if (IsKeyword(node.text)) {
+      node.kind = NodeKind::kKeyword;
+      return {};
     }
     return Error(node, fmt::format("unknown name '{}'{}", node.text, DidYouMean(NearNames(node.text, FieldNames()))));
   }
@@ -102,6 +124,7 @@ class Checker {
   Status Value(NodePtr& node) {
     switch (node->kind) {
       case NodeKind::kField: return Resolve(*node);
+      case NodeKind::kKeyword:
       case NodeKind::kInteger:
       case NodeKind::kDuration:
       case NodeKind::kFileTime:
@@ -112,6 +135,20 @@ class Checker {
       case NodeKind::kComplement: return Operator(node);
       default: return Error(*node, "a condition cannot be used as a value");
     }
+  }
+
+  // true and false stand for 1 and 0 beside a payload field.
+  static Status Truths(Node& node) {
+    for (size_t i = 0; i < node.children.size(); ++i) {
+      Node& child = *node.children[i];
+      const bool beside_payload = std::any_of(node.children.begin(), node.children.end(), [](const NodePtr& other) {
+        return other->kind == NodeKind::kField && other->text.starts_with(kPayloadPrefix);
+      });
+      if (child.kind != NodeKind::kBool || !beside_payload) continue;
+      child.kind = NodeKind::kInteger;
+      child.integer = child.truth ? 1 : 0;
+    }
+    return {};
   }
 
   Status Operator(NodePtr& node) {
@@ -162,12 +199,15 @@ class Checker {
   }
 
   Status Compare(NodePtr& node) {
+    ETWPIPE_RETURN_IF_ERROR(Truths(*node));
     for (NodePtr& child : node->children) ETWPIPE_RETURN_IF_ERROR(Value(child));
     if (IsConstant(*node->children[0]) && !IsConstant(*node->children[1])) {
       std::swap(node->children[0], node->children[1]);
       node->op = Swapped(node->op);
     }
     ETWPIPE_RETURN_IF_ERROR(Pair(*node, node->op, *node->children[0], *node->children[1]));
+    // Folding is for numbers; two texts are compared as any two.
+    if (node->children[0]->kind == NodeKind::kString) return {};
     return FoldCompare(node);
   }
 
@@ -186,6 +226,13 @@ class Checker {
   // Whether `left op right` means something; resolves `right` as what `left` makes it.
   Status Pair(const Node& at, CompareOp op, const Node& left, Node& right) const {
     if (IsNumber(left) && IsNumber(right)) return {};
+    if (IsText(left) && IsText(right) && (left.kind != NodeKind::kString || right.kind != NodeKind::kString)) return {};
+    if (IsField(left, FieldType::kPayload) && right.kind == NodeKind::kGuid) {
+      if (IsOrdering(op)) return Error(at, "a GUID has no order; use ==, != or in");
+      right.kind = NodeKind::kString;
+      right.text = ToString(right.guids.front());
+      return {};
+    }
     if (left.kind == NodeKind::kDuration && right.kind == NodeKind::kDuration) return {};
     if (IsField(left, FieldType::kTime)) {
       if (right.kind == NodeKind::kDuration || IsField(right, FieldType::kTime)) return {};
@@ -222,8 +269,9 @@ class Checker {
       node.guids = schema::ProvidersNamed(node.text);
     }
     if (!node.guids.empty()) return {};
-    return Error(node, fmt::format("unknown provider '{}'{}; its GUID works always", node.text,
-                                   DidYouMean(schema::NearProviderNames(node.text))));
+    return Error(node, fmt::format("unknown provider '{}'{}; its GUID works always, and so does provider_name == '...' "
+                                   "with a name that the trace itself gives",
+                                   node.text, DidYouMean(schema::NearProviderNames(node.text))));
   }
 
   Status ResolveHeader(Node& node) const {
@@ -255,9 +303,9 @@ class Checker {
     for (NodePtr& child : node.children) ETWPIPE_RETURN_IF_ERROR(Value(child));
     const Node& left = *node.children[0];
     const Node& right = *node.children[1];
-    if (!IsField(left, FieldType::kHeader)) {
-      return Error(left, fmt::format("'=~' needs a text on its left, not {}; the only text of a header is 'header'",
-                                     Describe(left)));
+    if (!IsField(left, FieldType::kHeader) && (!IsText(left) || left.kind == NodeKind::kString)) {
+      return Error(left,
+                   fmt::format("'=~' needs a text on its left, such as name or payload.X, not {}", Describe(left)));
     }
     if (right.kind != NodeKind::kString) {
       return Error(right, fmt::format("'=~' needs a regular expression in quotes, not {}", Describe(right)));

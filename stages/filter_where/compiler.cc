@@ -7,8 +7,10 @@
 #include <optional>
 #include <utility>
 
+#include "formats/schema/builtin_schemas.h"
 #include "pipeline/clock.h"
 #include "pipeline/header_name.h"
+#include "stages/filter_where/keywords.h"
 
 namespace etwpipe::where {
 namespace {
@@ -49,7 +51,19 @@ struct Operand {
 
 bool IsField(const Node& node, FieldType type) { return node.kind == NodeKind::kField && node.field->type == type; }
 
+// Decoding an event is worth putting off.
+constexpr int kDecodedCost = 100;
+
+bool NeedsValues(const Node& node) {
+  if (node.kind == NodeKind::kField) {
+    return node.field->type == FieldType::kText || node.field->type == FieldType::kPayload;
+  }
+  return std::any_of(node.children.begin(), node.children.end(),
+                     [](const NodePtr& child) { return NeedsValues(*child); });
+}
+
 std::optional<Operand> OperandOf(const Node& node) {
+  if (NeedsValues(node)) return std::nullopt;
   if (node.kind == NodeKind::kField) {
     const bool is_signed = node.field->source == FieldSource::kI64;
     return Operand{node.field, ~uint64_t{0}, is_signed ? kI64Min : 0, is_signed ? kI64Max : kU64Max};
@@ -72,8 +86,11 @@ std::optional<Operand> OperandOf(const Node& node) {
 // How dear a condition is; cheap ones are asked first.
 int CostOf(const Node& node) {
   switch (node.kind) {
-    case NodeKind::kIn: return 2;
+    case NodeKind::kMatch:
+    case NodeKind::kHas:
+    case NodeKind::kIn: return NeedsValues(*node.children[0]) ? kDecodedCost : 2;
     case NodeKind::kCompare:
+      if (NeedsValues(*node.children[0]) || NeedsValues(*node.children[1])) return kDecodedCost;
       return IsField(*node.children[0], FieldType::kProvider) && node.children[1]->guids.size() > 1 ? 2
              : node.children[1]->kind == NodeKind::kField || !OperandOf(*node.children[0])          ? 4
                                                                                                     : 1;
@@ -109,6 +126,11 @@ class Compiler {
       case NodeKind::kOr: return EmitChain(node, on_true, on_false);
       case NodeKind::kHas: {
         Test test;
+        if (NeedsValues(*node.children.front())) {
+          test.kind = TestKind::kHasValue;
+          test.first = AddSide(*node.children.front());
+          return Push(test, on_true, on_false);
+        }
         test.required_flags = node.children.front()->field->required_flags;
         return Push(test, on_true, on_false);
       }
@@ -149,6 +171,16 @@ class Compiler {
     }
     if (IsField(left, FieldType::kTime)) {
       return EmitInterval(*OperandOf(left), TimeInterval(op, right), on_true, on_false);
+    }
+    if (IsSide(left) || IsSide(right)) {
+      // An array may stand on the left only.
+      const bool swap = !IsField(left, FieldType::kPayload) && IsField(right, FieldType::kPayload);
+      Test test;
+      test.kind = TestKind::kValues;
+      test.op = swap ? Swapped(op) : op;
+      test.first = AddSide(swap ? right : left);
+      test.count = AddSide(swap ? left : right);
+      return Push(test, on_true, on_false);
     }
     const auto operand = OperandOf(left);
     if (operand && right.kind == NodeKind::kInteger) {
@@ -294,6 +326,14 @@ class Compiler {
   uint32_t EmitMatch(const Node& node, uint32_t on_true, uint32_t on_false) {
     RE2::Options options;
     options.set_log_errors(false);
+    if (NeedsValues(*node.children[0])) {
+      Test test;
+      test.kind = TestKind::kMatch;
+      test.first = AddSide(*node.children[0]);
+      test.count = static_cast<uint32_t>(program_.patterns_.size());
+      program_.patterns_.push_back(std::make_shared<RE2>(node.children[1]->text, options));
+      return Push(test, on_true, on_false);
+    }
     const RE2 pattern(node.children[1]->text, options);
     HeaderSet set{};
     const auto try_header = [&](HeaderIdentity header) {
@@ -305,10 +345,58 @@ class Compiler {
     return EmitHeaders(set, false, on_true, on_false);
   }
 
+  // What only a decoded event can tell: neither a number nor a constant.
+  static bool IsSide(const Node& node) { return IsField(node, FieldType::kText) || IsField(node, FieldType::kPayload); }
+
+  uint32_t AddSide(const Node& node) {
+    Side side;
+    if (IsField(node, FieldType::kText)) {
+      side.kind = Side::Kind::kText;
+      side.text = node.field->text;
+      program_.needs_values_ = true;
+    } else if (IsField(node, FieldType::kPayload)) {
+      side.kind = Side::Kind::kPayload;
+      side.index = AddPath(node.text);
+    } else if (node.kind == NodeKind::kString) {
+      side.constant = node.text;
+    } else {
+      side.kind = Side::Kind::kNumber;
+      side.index = AddNumber(node);
+    }
+    program_.sides_.push_back(std::move(side));
+    return static_cast<uint32_t>(program_.sides_.size() - 1);
+  }
+
+  // The slot of a payload field.
+  uint32_t AddPath(const std::string& name) {
+    program_.needs_values_ = true;
+    auto& paths = program_.paths_;
+    const std::string path = name.substr(kPayloadPrefix.size());
+    const auto known = std::find(paths.begin(), paths.end(), path);
+    const auto slot = static_cast<uint32_t>(known - paths.begin());
+    if (known == paths.end()) paths.push_back(path);
+    return slot;
+  }
+
+  uint32_t AddKeyword(const std::string& name) {
+    auto& masks = program_.keywords_.emplace_back();
+    for (const Guid& guid : schema::BuiltInProviders()) {
+      const auto mask = KeywordMask(guid, name);
+      if (!mask) continue;
+      if (const auto provider = trace_.providers->Intern(guid)) masks.emplace_back(*provider, *mask);
+    }
+    return static_cast<uint32_t>(program_.keywords_.size() - 1);
+  }
+
   uint32_t AddNumber(const Node& node) {
     NumberNode number;
     number.kind = node.kind;
-    if (node.kind == NodeKind::kField) {
+    if (node.kind == NodeKind::kKeyword) {
+      number.left = AddKeyword(node.text);
+    } else if (IsField(node, FieldType::kPayload)) {
+      number.payload = true;
+      number.left = AddPath(node.text);
+    } else if (node.kind == NodeKind::kField) {
       number.source = node.field->source;
       number.offset = node.field->offset;
       number.required_flags = node.field->required_flags;

@@ -8,8 +8,22 @@
 
 namespace etwpipe {
 
+namespace {
+
+FactSet FactsOf(const where::Node& node) {
+  FactSet facts = kNoFacts;
+  if (node.kind == where::NodeKind::kField && node.field->type == where::FieldType::kPayload) facts = kSchemas;
+  if (node.kind == where::NodeKind::kField && node.field->type == where::FieldType::kText) {
+    facts = node.field->text == where::TextField::kProcess ? kProcesses : kSchemas;
+  }
+  for (const auto& child : node.children) facts |= FactsOf(*child);
+  return facts;
+}
+
+}  // namespace
+
 Expression::Expression(std::string_view text, std::unique_ptr<where::Node> root)
-    : text_(text), root_(std::move(root)) {}
+    : text_(text), root_(std::move(root)), facts_(FactsOf(*root_)) {}
 Expression::Expression(Expression&&) noexcept = default;
 Expression& Expression::operator=(Expression&&) noexcept = default;
 Expression::~Expression() = default;

@@ -16,7 +16,7 @@ namespace where {
 struct Node;
 }
 
-/// Parse, bind to a trace, ask. Asking is const, does not allocate and may happen on any thread.
+/// Parse, bind to a trace, ask. Asking is const and may happen on any thread.
 class Expression {
  public:
   /// Reads and checks an expression. An error is an InvalidArgument that gives the column, what was found and what is
@@ -29,8 +29,14 @@ class Expression {
 
   /// Resolves providers and times for the rows of `trace`. Before the first Matches(); once more for another trace.
   void Bind(const TraceContext& trace);
-  /// Whether the event passes. False as long as the expression is not bound.
-  bool Matches(const EventHeader& row) const { return program_.Matches(row); }
+  /// Facts that have to be known before Bind().
+  FactSet facts() const { return facts_; }
+
+  /// Whether the event passes. False as long as the expression is not bound. `values` reads decoded events; it is
+  /// needed (and made for the trace of Bind()) if facts() is not empty, and serves one thread at a time.
+  bool Matches(const EventHeader& row, where::EventValues* values = nullptr) const {
+    return program_.Matches(row, values);
+  }
 
   /// As it was written.
   const std::string& text() const { return text_; }
@@ -40,6 +46,7 @@ class Expression {
 
   std::string text_;
   std::unique_ptr<where::Node> root_;
+  FactSet facts_ = kNoFacts;
   where::Program program_;
 };
 

@@ -29,13 +29,18 @@ constexpr FieldInfo kFields[] = {
     {"time", FieldType::kTime, FieldSource::kI64, offsetof(EventHeader, timestamp), 0},
     {"provider", FieldType::kProvider, FieldSource::kU32, offsetof(EventHeader, provider), kHasProvider},
     {"header", FieldType::kHeader, FieldSource::kU8, offsetof(EventHeader, kind), 0},
+    {"name", FieldType::kText, FieldSource::kU8, 0, 0, TextField::kName},
+    {"provider_name", FieldType::kText, FieldSource::kU8, 0, 0, TextField::kProviderName},
+    {"kind", FieldType::kText, FieldSource::kU8, 0, 0, TextField::kKind},
+    {"process", FieldType::kText, FieldSource::kU8, 0, 0, TextField::kProcess},
 };
 
-constexpr std::string_view kReservedNames[] = {"kind", "name", "provider_name", "process"};
+constexpr FieldInfo kPayloadField = {"payload.", FieldType::kPayload, FieldSource::kU8, 0, 0};
 
 }  // namespace
 
 const FieldInfo* FindField(std::string_view name) {
+  if (name.starts_with(kPayloadPrefix)) return &kPayloadField;
   const auto* found =
       std::find_if(std::begin(kFields), std::end(kFields), [&](const FieldInfo& field) { return field.name == name; });
   return found == std::end(kFields) ? nullptr : found;
@@ -45,11 +50,6 @@ std::vector<std::string> FieldNames() {
   std::vector<std::string> names;
   for (const auto& field : kFields) names.emplace_back(field.name);
   return names;
-}
-
-bool IsReservedName(std::string_view name) {
-  return name.starts_with("payload.") ||
-         std::find(std::begin(kReservedNames), std::end(kReservedNames), name) != std::end(kReservedNames);
 }
 
 }  // namespace etwpipe::where

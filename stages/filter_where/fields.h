@@ -1,4 +1,4 @@
-// The names an expression can use: header fields of an event.
+// The names an expression can use.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "pipeline/event.h"
+#include "stages/filter_where/event_values.h"
 
 namespace etwpipe::where {
 
@@ -15,6 +16,8 @@ enum class FieldType : uint8_t {
   kTime,      ///< time of the event: compared with durations and ISO times
   kProvider,  ///< compared with GUIDs and provider names
   kHeader,    ///< header kind: compared with its names
+  kText,      ///< a text of the decoded event
+  kPayload,   ///< a payload field: what it can be compared with shows for each event
 };
 
 /// Where the bits of a field come from.
@@ -26,15 +29,16 @@ struct FieldInfo {
   FieldSource source;
   uint8_t offset;          ///< of the member in EventHeader
   uint8_t required_flags;  ///< EventFlags without which the field is null; 0 for a field that every event has
+  TextField text = TextField::kName;  ///< kText: which
 };
 
-/// The field of that name, or null. Lives for ever.
+/// The field of that name, or null; one and the same for every name that begins with `payload.`. Lives for ever.
 const FieldInfo* FindField(std::string_view name);
 
 /// All names, for "did you mean".
 std::vector<std::string> FieldNames();
 
-/// Whether a name is set aside for fields that need decoded events: name, kind, payload.X ...
-bool IsReservedName(std::string_view name);
+/// What stands before the name of a payload field.
+inline constexpr std::string_view kPayloadPrefix = "payload.";
 
 }  // namespace etwpipe::where

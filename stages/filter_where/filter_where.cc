@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "pipeline/object_pool.h"
 #include "stages/filter_where/expression.h"
 #include "stages/filter_where/options.pb.h"
 
@@ -22,23 +23,34 @@ StageInfo Describe() {
 
 class FilterWhere : public Stage {
  public:
-  explicit FilterWhere(Expression expression) : info_(Describe()), expression_(std::move(expression)) {}
+  explicit FilterWhere(Expression expression) : info_(Describe()), expression_(std::move(expression)) {
+    info_.facts = expression_.facts();
+    if (info_.facts != kNoFacts) info_.needs = StageNeeds::kPayload;
+  }
 
   const StageInfo& info() const override { return info_; }
 
   Status Bind(const BindArgs& args) override {
     expression_.Bind(args.trace);
+    values_.Clear();
     return {};
   }
 
   Status Process(const ProcessArgs& args) const override {
-    args.batch.Retain([&](const EventHeader& row) { return expression_.Matches(row); });
+    if (info_.facts == kNoFacts) {
+      args.batch.Retain([&](const EventHeader& row) { return expression_.Matches(row); });
+      return {};
+    }
+    auto values = values_.Take([&] { return std::make_unique<where::EventValues>(args.trace); });
+    args.batch.Retain([&](const EventHeader& row) { return expression_.Matches(row, values.get()); });
+    values_.Give(std::move(values));
     return {};
   }
 
  private:
   StageInfo info_;
   Expression expression_;
+  mutable ObjectPool<where::EventValues> values_;  // what threads learnt of schemas, for the next batch
 };
 
 Result<std::unique_ptr<Stage>> Make(const google::protobuf::Message& message) {

@@ -83,7 +83,8 @@ Result<Token> Lexer::Next() {
   }
   if (const auto hint = rest.starts_with("&&") ? Hint(rest) : std::string_view(); !hint.empty())
     return Error(begin, hint);
-  for (const std::string_view symbol : {"==", "!=", "<=", ">=", "=~", "<", ">", "&", "(", ")", ",", "-", "~"}) {
+  for (const std::string_view symbol :
+       {"==", "!=", "<=", ">=", "=~", "<", ">", "&", "(", ")", "[", "]", ",", "-", "~"}) {
     if (!rest.starts_with(symbol)) continue;
     token.kind = TokenKind::kSymbol;
     token.text = rest.substr(0, symbol.size());

@@ -239,6 +239,16 @@ class Parser {
     }
     NodePtr node = MakeNode(NodeKind::kField, token.offset);
     node->text = token.text;
+    if (token.text == "payload" && TakeSymbol("[")) {
+      // payload['Raw Script']: a name that is no word of the language.
+      if (token_.kind != TokenKind::kString || token_.text.empty()) {
+        Unexpected("payload[ needs a field's name in quotes");
+        return nullptr;
+      }
+      node->text = fmt::format("{}{}", kPayloadPrefix, token_.text);
+      Advance();
+      Expect("]", "a ']' is missing");
+    }
     return node;
   }
 
