@@ -33,6 +33,12 @@ constexpr std::array<DiagnosticInfo, static_cast<size_t>(DiagnosticId::kCount)> 
     {"not-exact", Severity::kInfo, "the archive does not hold all that restores its original bit for bit"},
     {"file-shrank", Severity::kDataLoss, "the file became shorter while it was read"},
     {"buffer-size-bad", Severity::kError, "a buffer states a wrong size; its end was found by its data"},
+    {"schema-unknown", Severity::kInfo, "events that no schema describes are shown as bytes"},
+    {"schema-bad", Severity::kInfo, "a schema in the trace or in a manifest file is defective"},
+    {"payload-short", Severity::kInfo, "payloads end before the fields of their schema do; the fields that are there are shown"},
+    {"payload-extra", Severity::kInfo, "payloads are longer than their schema; the rest is shown as _extra"},
+    {"payload-bad", Severity::kInfo, "a length or count in a payload makes no sense; the fields before it are shown"},
+    {"clr-id-alias", Severity::kInfo, "method events came with an id of the documentation in place of the manifest's"},
 }};
 
 // Total order, so that what is kept does not depend on the order of the calls.

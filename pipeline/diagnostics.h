@@ -41,6 +41,12 @@ enum class DiagnosticId : uint8_t {
   kNotExact,                ///< not-exact
   kFileShrank,              ///< file-shrank
   kBufferSizeBad,           ///< buffer-size-bad
+  kSchemaUnknown,           ///< schema-unknown
+  kSchemaBad,               ///< schema-bad
+  kPayloadShort,            ///< payload-short
+  kPayloadExtra,            ///< payload-extra
+  kPayloadBad,              ///< payload-bad
+  kClrIdAlias,              ///< clr-id-alias
   kCount,
 };
 

@@ -40,9 +40,12 @@ class DumpCommand final : public Subcommand {
     filter_.Add(options);
     options.add_options()                                                                          //
         ("limit", po::value(&limit_)->value_name("N"), "stop after N events")                      //
+        ("no-fields", po::bool_switch(&no_fields_), "print headers only; decodes nothing")         //
+        ("messages", po::bool_switch(&messages_), "print message texts, filled in")                //
         ("payload", po::value(&payload_)->value_name("hex"), "print the payload's bytes as well")  //
         ("carriers", po::bool_switch(&carriers_), "show our own carrier events as well")           //
         ("local", po::bool_switch(&local_), "times in the recording machine's zone, not in UTC");
+    schemas_.Add(options);
     fail_on_.Add(options);
     read_.Add(options);
   }
@@ -61,10 +64,14 @@ class DumpCommand final : public Subcommand {
   Status DumpFile(const std::string& file, std::optional<uint64_t> limit, const CommandArgs& args) const {
     auto plan = filter_.MakePlan(args.registry);
     if (!plan.ok()) return plan.status();
+    const auto surveyors = schemas_.Surveyors();
+    if (!surveyors.ok()) return surveyors.status();
     PrintSinkOptions options;
     options.format = format_.value == "csv"      ? PrintFormat::kCsv
                      : format_.value == "ndjson" ? PrintFormat::kNdjson
                                                  : PrintFormat::kText;
+    options.fields = !no_fields_;
+    options.messages = messages_;
     options.payload = !payload_.empty();
     options.local = local_;
     options.limit = limit;
@@ -76,19 +83,23 @@ class DumpCommand final : public Subcommand {
                                    .cancel = args.cancel,
                                    .diagnostics = &diagnostics,
                                    .plan = &*plan,
-                                   .show_carriers = carriers_});
+                                   .show_carriers = carriers_,
+                                   .surveyors = *surveyors});
     if (!source.ok()) return sink.Settle(source.status());
     return fail_on_.Judge(file, (*source)->context().info, diagnostics);
   }
 
   FormatOption format_;
   FilterOptions filter_;
+  SchemaOptions schemas_;
   FailOnOption fail_on_;
   ReadOptions read_;
   std::string limit_;
   std::string payload_;
   bool carriers_ = false;
   bool local_ = false;
+  bool no_fields_ = false;
+  bool messages_ = false;
 };
 
 }  // namespace

@@ -75,6 +75,7 @@ class RunCommand final : public Subcommand {
         ("drop-annotations", po::bool_switch(&drop_annotations_), "do not mention annotations OUTPUT cannot store")  //
         ("summary", po::value(&summary_)->value_name("text|json"), "how to print the summary (default: text)")       //
         ("quiet,q", po::bool_switch(&quiet_), "no summary, no progress, no notes");
+    schemas_.Add(options);
     fail_on_.Add(options);
     read_.Add(options);
   }
@@ -126,9 +127,11 @@ class RunCommand final : public Subcommand {
   Status RunPlan(const std::string& input, Plan& plan, const CommandArgs& args) const {
     const double started = MonotonicSeconds();
     Diagnostics diagnostics;
+    const auto surveyors = schemas_.Surveyors();
+    if (!surveyors.ok()) return surveyors.status();
     const bool may_restore = output_.to == "etl" && output_.compress == "auto" && plan.stages.empty();
     auto source = OpenSource(input, {.spool_dir = read_.spool_dir,
-                                     .several_passes = may_restore || plan.analysis_passes > 0,
+                                     .several_passes = may_restore || plan.analysis_passes > 0 || plan.facts != kNoFacts || output_.NeedsFacts(),
                                      .diagnostics = &diagnostics});
     if (!source.ok()) return source.status();
     if (dry_run_) return Print(plan.ToText());
@@ -149,7 +152,7 @@ class RunCommand final : public Subcommand {
       if (!relog) ETWPIPE_RETURN_IF_ERROR(restored);
       if (relog) PrintNote(fmt::format("{}; the events that can be read are written anew", restored.message()));
     }
-    if (relog) ETWPIPE_RETURN_IF_ERROR(Relog(**source, plan, diagnostics, progress, args.cancel, report));
+    if (relog) ETWPIPE_RETURN_IF_ERROR(Relog(**source, plan, *surveyors, diagnostics, progress, args.cancel, report));
     report.bytes_in = std::max(info.file_size, progress.bytes_done());
     report.seconds = MonotonicSeconds() - started;
     progress.Clear();
@@ -157,7 +160,7 @@ class RunCommand final : public Subcommand {
     return fail_on_.Judge(input, info, diagnostics);
   }
 
-  Status Relog(Source& source, Plan& plan, Diagnostics& diagnostics, ProgressLine& progress, const CancelToken& cancel,
+  Status Relog(Source& source, Plan& plan, const SurveyorFactory& surveyors, Diagnostics& diagnostics, ProgressLine& progress, const CancelToken& cancel,
                RunReport& report) const {
     const auto* recording = dynamic_cast<const etl::EtlSource*>(&source);
     const auto sink = output_.MakeSink(read_.spool_dir, recording == nullptr ? nullptr : recording->file());
@@ -171,7 +174,8 @@ class RunCommand final : public Subcommand {
                                   .threads = read_.threads,
                                   .diagnostics = &diagnostics,
                                   .progress = &progress,
-                                  .cancel = &cancel});
+                                  .cancel = &cancel,
+                                  .surveyors = surveyors});
     if (!summary.ok()) return summary.status();
     report.summary = *summary;
     report.bytes_out = sink->bytes_written();
@@ -212,6 +216,7 @@ class RunCommand final : public Subcommand {
 
   OutputOptions output_;
   FilterOptions filter_;
+  SchemaOptions schemas_;
   FailOnOption fail_on_;
   ReadOptions read_;
   std::vector<std::string> stages_;

@@ -73,6 +73,11 @@ Status ReadOptions::Check() {
   return {};
 }
 
+void SchemaOptions::Add(po::options_description& options) {
+  options.add_options()("manifest", po::value(&sources.manifests)->value_name("FILE|DIR"),
+                        "describe events by a manifest (.man, .xml, .schema); repeatable");
+}
+
 void FormatOption::Add(po::options_description& options, std::initializer_list<std::string_view> choices) {
   choices_.assign(choices.begin(), choices.end());
   value = choices_.front();

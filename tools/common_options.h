@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "formats/schema/surveyors.h"
 #include "pipeline/diagnostics.h"
 #include "pipeline/status.h"
 #include "pipeline/trace_context.h"
@@ -23,6 +24,15 @@ struct ReadOptions {
   void Add(boost::program_options::options_description& options);
   /// Puts all cores where nothing was asked.
   Status Check();
+};
+
+/// --manifest: where schemas come from beside the trace and the program.
+struct SchemaOptions {
+  schema::SchemaSources sources;
+
+  void Add(boost::program_options::options_description& options);
+  /// Reads the manifests; an error names the file.
+  Result<SurveyorFactory> Surveyors() const { return schema::MakeSurveyorFactory(sources); }
 };
 
 /// --format, one word of a fixed list.

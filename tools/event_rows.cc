@@ -3,8 +3,10 @@
 #include <iterator>
 
 #include "formats/etl/record.h"
-#include "formats/schema/provider_names.h"
 #include "pipeline/header_name.h"
+#include "tools/fields_json.h"
+#include "tools/fields_text.h"
+#include "tools/hex_text.h"
 #include "tools/trace_json.h"
 
 namespace etwpipe {
@@ -13,17 +15,6 @@ namespace {
 constexpr std::string_view kCsvTitles =
     "id,ts,time,cpu,pid,tid,header,provider,provider_name,component_id,name,event_id,version,opcode,level,task,"
     "keyword,size";
-
-std::string_view HexText(std::span<const std::byte> bytes, std::string& text) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  text.resize(bytes.size() * 2);
-  size_t at = 0;
-  for (const std::byte byte : bytes) {
-    text[at++] = kDigits[std::to_integer<unsigned>(byte) >> 4];
-    text[at++] = kDigits[std::to_integer<unsigned>(byte) & 15];
-  }
-  return text;
-}
 
 std::span<const std::byte> BytesOf(std::string_view text) { return std::as_bytes(std::span(text)); }
 
@@ -75,28 +66,12 @@ void AppendAnnotation(fmt::memory_buffer& out, const AnnotationColumn& column, s
 
 }  // namespace
 
-void ProviderCache::Load(const EventHeader& row) {
-  if (!row.has(kHasProvider)) {
-    loaded_.reset();
-    guid_.clear();
-    name_ = {};
-    text_ = ProviderText(std::nullopt);
-    return;
-  }
-  if (loaded_ == row.provider) return;
-  loaded_ = row.provider;
-  const Guid& guid = trace_.provider_guid(row);
-  guid_ = ToString(guid);
-  const auto* known = schema::FindProvider(guid);
-  name_ = known == nullptr ? std::string_view() : known->name;
-  text_ = ProviderText(guid);
-}
-
 NdjsonRows::NdjsonRows(const RowsArgs& args)
-    : args_(args), time_(args.trace.info.clock, args.bias_minutes), provider_(args.trace) {}
+    : args_(args), time_(args.trace.info.clock, args.bias_minutes) {}
 
 void NdjsonRows::Append(const EventHeader& row, size_t index) {
-  provider_.Load(row);
+  DecodedEvent& event = args_.event;
+  event.Load(row, args_.fields || args_.messages);
   const auto id_or_null = [&](uint32_t id) { row.has(kHasPid) ? json_.Uint(id) : json_.Null(); };
   json_.BeginObject();
   json_.Key("id").Id(row.instance_id);
@@ -108,10 +83,10 @@ void NdjsonRows::Append(const EventHeader& row, size_t index) {
   json_.Key("tid");
   id_or_null(row.tid);
   json_.Key("header").String(HeaderName(row.kind, row.header_type));
-  json_.Key("provider").StringOrNull(provider_.guid());
-  json_.Key("provider_name").StringOrNull(provider_.name());
+  json_.Key("provider").StringOrNull(event.provider_guid());
+  json_.Key("provider_name").StringOrNull(event.provider_name());
   if (const auto component = ComponentId(row)) json_.Key("component_id").Uint(*component);
-  json_.Key("name").Null();
+  json_.Key("name").StringOrNull(event.name());
   json_.Key("event_id").Uint(row.id);
   json_.Key("version").Uint(row.version);
   json_.Key("opcode").Uint(row.opcode);
@@ -119,7 +94,19 @@ void NdjsonRows::Append(const EventHeader& row, size_t index) {
   json_.Key("task").Uint(row.task);
   json_.Key("keyword").Hex(row.keyword);
   json_.Key("size").Uint(row.record_size);
-  if (args_.payload) json_.Key("payload").String(HexText(row.payload(), hex_));
+  if (args_.fields) {
+    WriteExtendedItems(json_, row, value_);
+    json_.Key("fields");
+    event.schema() != nullptr ? WriteFields(json_, event, value_) : json_.Null();
+  }
+  if (args_.messages && event.schema() != nullptr && !event.schema()->message.empty()) {
+    text_.clear();
+    AppendMessage(event, value_, text_);
+    json_.Key("message").String(text_);
+  }
+  if (args_.payload || (args_.fields && event.schema() == nullptr)) {
+    json_.Key("payload").String(HexText(row.payload(), text_));
+  }
   for (size_t i = 0; i < args_.annotations.size(); ++i) {
     json_.Key(args_.annotation_keys[i]);
     const AnnotationColumn* column = args_.annotations[i];
@@ -141,7 +128,7 @@ void NdjsonRows::AppendAnnotation(const AnnotationColumn& column, size_t index) 
     case AnnotationType::kBool: return json_.Bool(column.u64(index) != 0);
     case AnnotationType::kInstanceId: return json_.Id(column.u64(index));
     case AnnotationType::kString: return json_.String(column.string(index));
-    case AnnotationType::kMessage: return json_.String(HexText(BytesOf(column.string(index)), hex_));
+    case AnnotationType::kMessage: return json_.String(HexText(BytesOf(column.string(index)), text_));
     case AnnotationType::kU64List:
       json_.BeginArray();
       for (const uint64_t value : column.list(index)) json_.Uint(value);
@@ -151,11 +138,12 @@ void NdjsonRows::AppendAnnotation(const AnnotationColumn& column, size_t index) 
 }
 
 CsvRows::CsvRows(const RowsArgs& args)
-    : args_(args), time_(args.trace.info.clock, args.bias_minutes), provider_(args.trace) {}
+    : args_(args), time_(args.trace.info.clock, args.bias_minutes) {}
 
-std::string CsvRows::Titles(bool payload, const std::vector<std::string>& annotation_keys) {
+std::string CsvRows::Titles(bool fields, bool payload, const std::vector<std::string>& annotation_keys) {
   fmt::memory_buffer text;
   AppendText(text, kCsvTitles);
+  if (fields) AppendText(text, ",fields");
   if (payload) AppendText(text, ",payload");
   for (const auto& key : annotation_keys) {
     text.push_back(',');
@@ -166,7 +154,8 @@ std::string CsvRows::Titles(bool payload, const std::vector<std::string>& annota
 }
 
 void CsvRows::Append(const EventHeader& row, size_t index) {
-  provider_.Load(row);
+  DecodedEvent& event = args_.event;
+  event.Load(row, args_.fields);
   const auto number = [&](auto value) {
     AppendNumber(text_, value);
     text_.push_back(',');
@@ -183,11 +172,11 @@ void CsvRows::Append(const EventHeader& row, size_t index) {
   id_or_empty(row.pid);
   id_or_empty(row.tid);
   cell(HeaderName(row.kind, row.header_type));
-  cell(provider_.guid());
-  cell(provider_.name());
+  cell(event.provider_guid());
+  cell(event.provider_name());
   const auto component = ComponentId(row);
   component ? number(*component) : cell("");
-  cell("");
+  cell(event.name());
   number(uint32_t{row.id});
   number(uint32_t{row.version});
   number(uint32_t{row.opcode});
@@ -195,6 +184,14 @@ void CsvRows::Append(const EventHeader& row, size_t index) {
   number(uint32_t{row.task});
   fmt::format_to(std::back_inserter(text_), "0x{:x},", row.keyword);
   AppendNumber(text_, uint32_t{row.record_size});
+  if (args_.fields) {
+    text_.push_back(',');
+    if (event.schema() != nullptr) {
+      json_.Clear();
+      WriteFields(json_, event, value_);
+      AppendCell(text_, json_.text());
+    }
+  }
   if (args_.payload) {
     text_.push_back(',');
     AppendText(text_, HexText(row.payload(), hex_));
@@ -207,15 +204,17 @@ void CsvRows::Append(const EventHeader& row, size_t index) {
 }
 
 TextRows::TextRows(const RowsArgs& args)
-    : args_(args), time_(args.trace.info.clock, args.bias_minutes), provider_(args.trace) {}
+    : args_(args), time_(args.trace.info.clock, args.bias_minutes) {}
 
-std::string TextRows::Titles(bool local) {
-  return fmt::format("{:<{}} {:>3} {:>7} {:>7} {:>5} {:>3} {:>3} {:>3} {:>5} {:<15} provider\n", "time",
-                     local ? 33 : 28, "cpu", "pid", "tid", "id", "op", "ver", "lvl", "size", "header");
+std::string TextRows::Titles(bool local, bool fields) {
+  const int time_width = local ? 33 : 28;
+  if (fields) return fmt::format("{:<{}} {:>3} {:>7} {:>7} event\n", "time", time_width, "cpu", "pid", "tid");
+  return fmt::format("{:<{}} {:>3} {:>7} {:>7} {:>5} {:>3} {:>3} {:>3} {:>5} {:<15} provider\n", "time", time_width,
+                     "cpu", "pid", "tid", "id", "op", "ver", "lvl", "size", "header");
 }
 
 void TextRows::Append(const EventHeader& row, size_t index) {
-  provider_.Load(row);
+  args_.event.Load(row, args_.fields || args_.messages);
   const auto out = std::back_inserter(text_);
   fmt::format_to(out, "{} {:>3} ", time_.Format(row.timestamp), row.cpu);
   for (const uint32_t id : {row.pid, row.tid}) {
@@ -225,15 +224,10 @@ void TextRows::Append(const EventHeader& row, size_t index) {
       fmt::format_to(out, "{:>7} ", "-");
     }
   }
-  fmt::format_to(out, "{:>5} {:>3} {:>3} {:>3} {:>5} {:<15} ", row.id, row.opcode, row.version, row.level,
-                 row.record_size, HeaderName(row.kind, row.header_type));
-  const auto component = ComponentId(row);
-  if (component) {
-    fmt::format_to(out, "component {}", *component);
-  } else {
-    AppendText(text_, provider_.text());
+  args_.fields ? AppendEvent(row) : AppendHeader(row);
+  if (args_.payload || (args_.fields && args_.event.schema() == nullptr)) {
+    fmt::format_to(out, " payload={}", HexText(row.payload(), hex_));
   }
-  if (args_.payload) fmt::format_to(out, " payload={}", HexText(row.payload(), hex_));
   for (size_t i = 0; i < args_.annotations.size(); ++i) {
     const AnnotationColumn* column = args_.annotations[i];
     if (column == nullptr || !column->has(index)) continue;
@@ -241,6 +235,49 @@ void TextRows::Append(const EventHeader& row, size_t index) {
     AppendAnnotation(text_, *column, index);
   }
   text_.push_back('\n');
+}
+
+void TextRows::AppendHeader(const EventHeader& row) {
+  const auto out = std::back_inserter(text_);
+  fmt::format_to(out, "{:>5} {:>3} {:>3} {:>3} {:>5} {:<15} ", row.id, row.opcode, row.version, row.level,
+                 row.record_size, HeaderName(row.kind, row.header_type));
+  if (const auto component = ComponentId(row)) {
+    fmt::format_to(out, "component {}", *component);
+  } else {
+    AppendText(text_, ProviderText(row.has(kHasProvider) ? std::optional(args_.trace.provider_guid(row)) : std::nullopt));
+  }
+}
+
+void TextRows::AppendEvent(const EventHeader& row) {
+  const DecodedEvent& event = args_.event;
+  const auto out = std::back_inserter(text_);
+  if (const auto component = ComponentId(row)) {
+    fmt::format_to(out, "component({})", *component);
+  } else {
+    AppendText(text_, !event.provider_name().empty() ? event.provider_name()
+                      : row.has(kHasProvider)        ? event.provider_guid()
+                                                     : HeaderName(row.kind, row.header_type));
+  }
+  if (event.schema() == nullptr) {
+    const bool by_id = row.kind == HeaderKind::kMessage || !schema::SchemaRegistry::IsClassic(row.kind);
+    if (by_id) {
+      fmt::format_to(out, "/id({})", row.id);
+    } else {
+      fmt::format_to(out, "/opcode({})", row.opcode);
+    }
+    if (row.version != 0) fmt::format_to(out, " v{}", row.version);
+    return;
+  }
+  fmt::format_to(out, "/{}", event.name());
+  line_.clear();
+  if (args_.messages && !event.schema()->message.empty()) {
+    line_ += " \"";
+    AppendMessage(event, value_, line_);
+    line_ += '"';
+  } else {
+    AppendFields(event, value_, line_);
+  }
+  AppendText(text_, line_);
 }
 
 }  // namespace etwpipe

@@ -8,8 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "formats/schema/value_text.h"
 #include "pipeline/batch.h"
 #include "pipeline/trace_context.h"
+#include "tools/decoded_event.h"
 #include "tools/json_writer.h"
 #include "tools/time_text.h"
 
@@ -19,30 +21,14 @@ namespace etwpipe {
 struct RowsArgs {
   const TraceContext& trace;
   const EventBatch& batch;
+  DecodedEvent& event;                  ///< for the rows' own use; keeps what it learns
   std::optional<int32_t> bias_minutes;  ///< for times; nullopt is UTC
-  bool payload = false;
+  bool fields = false;    ///< decode payloads
+  bool messages = false;  ///< fill in message texts; implies that payloads are decoded
+  bool payload = false;   ///< bytes as hex
   /// Columns to print, null where the batch lacks one, and their keys.
   const std::vector<const AnnotationColumn*>& annotations;
   const std::vector<std::string>& annotation_keys;
-};
-
-/// Remembers the text of the last provider: events of one provider come in runs.
-class ProviderCache {
- public:
-  explicit ProviderCache(const TraceContext& trace) : trace_(trace) {}
-  /// Makes the others speak of the row's provider; they are empty where it has none.
-  void Load(const EventHeader& row);
-  std::string_view guid() const { return guid_; }
-  std::string_view name() const { return name_; }
-  /// For people: ProviderText() of tools/trace_json.h.
-  std::string_view text() const { return text_; }
-
- private:
-  const TraceContext& trace_;
-  std::optional<ProviderIndex> loaded_;
-  std::string guid_;
-  std::string_view name_;
-  std::string text_;
 };
 
 /// A JSON object per line; keys as the README of tools lists them.
@@ -59,16 +45,16 @@ class NdjsonRows {
   const RowsArgs& args_;
   JsonWriter json_;
   TimeText time_;
-  ProviderCache provider_;
-  std::string hex_;
+  schema::Value value_;
+  std::string text_;
 };
 
-/// RFC 4180 with LF line ends; a null is an empty cell.
+/// RFC 4180 with LF line ends; a null is an empty cell. All fields of an event are one cell of JSON.
 class CsvRows {
  public:
   explicit CsvRows(const RowsArgs& args);
   /// The first line of a file.
-  static std::string Titles(bool payload, const std::vector<std::string>& annotation_keys);
+  static std::string Titles(bool fields, bool payload, const std::vector<std::string>& annotation_keys);
   void Append(const EventHeader& row, size_t index);
   size_t size() const { return text_.size(); }
   std::string Take() { return std::string(text_.data(), text_.size()); }
@@ -77,24 +63,29 @@ class CsvRows {
   const RowsArgs& args_;
   fmt::memory_buffer text_;
   TimeText time_;
-  ProviderCache provider_;
+  JsonWriter json_;
+  schema::Value value_;
   std::string hex_;
 };
 
-/// Aligned columns for people.
+/// For people: time, cpu, pid, tid, then what the event is and its fields; without fields aligned header columns.
 class TextRows {
  public:
   explicit TextRows(const RowsArgs& args);
-  static std::string Titles(bool local);
+  static std::string Titles(bool local, bool fields);
   void Append(const EventHeader& row, size_t index);
   size_t size() const { return text_.size(); }
   std::string Take() { return std::string(text_.data(), text_.size()); }
 
  private:
+  void AppendHeader(const EventHeader& row);
+  void AppendEvent(const EventHeader& row);
+
   const RowsArgs& args_;
   fmt::memory_buffer text_;
   TimeText time_;
-  ProviderCache provider_;
+  schema::Value value_;
+  std::string line_;
   std::string hex_;
 };
 

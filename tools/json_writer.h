@@ -70,6 +70,13 @@ class JsonWriter {
     const auto end = fmt::format_to(text, "0x{:x}", value);
     writer_.String(text, static_cast<rapidjson::SizeType>(end - text));
   }
+  /// The shortest text that reads back as this float. Null where JSON has no number for it.
+  void Float(float value) {
+    if (!std::isfinite(value)) return Null();
+    char text[40];
+    const auto end = fmt::format_to(text, "{}", value);
+    writer_.RawValue(text, static_cast<size_t>(end - text), rapidjson::kNumberType);
+  }
   /// Null where JSON has no number for it.
   void Double(double value) { std::isfinite(value) ? writer_.Double(value) : writer_.Null(); }
 

@@ -25,6 +25,8 @@ struct OutputOptions {
   void Add(boost::program_options::options_description& options);
   /// Checks all of them; sets `to` from the extension where it was not given.
   Status Check();
+  /// Whether the sink will decode events. After Check().
+  bool NeedsFacts() const { return to == "ndjson" || to == "csv"; }
   /// After Check(). `original` is the .etl that is read, for an exact archive; null otherwise.
   std::unique_ptr<Sink> MakeSink(const std::string& spool_dir, std::shared_ptr<InputFile> original) const;
 };

@@ -28,6 +28,7 @@ std::vector<std::string> AnnotationKeys(const std::vector<AnnotationInfo>& colum
 struct PrintSink::Chunk final : SinkChunk {
   std::string text;
   std::vector<size_t> row_ends;  // offsets in text; only with a limit
+  DecodeCounts counts;
 };
 
 struct PrintSink::Block final : SinkBlock {
@@ -39,14 +40,15 @@ PrintSink::~PrintSink() = default;
 
 Status PrintSink::Begin(const BeginArgs& args) {
   trace_ = &args.trace;
+  diagnostics_ = args.diagnostics;
   for (const auto& column : args.annotations) annotation_names_.push_back(column.name);
   annotation_keys_ = AnnotationKeys(args.annotations);
   auto file = OutputFile::Create(options_.path, options_.force, OutputFile::Stdout::kStream);
   if (!file.ok()) return file.status();
   file_ = std::move(*file);
   std::string titles;
-  if (options_.format == PrintFormat::kCsv) titles = CsvRows::Titles(options_.payload, annotation_keys_);
-  if (options_.format == PrintFormat::kText) titles = TextRows::Titles(options_.local);
+  if (options_.format == PrintFormat::kCsv) titles = CsvRows::Titles(options_.fields, options_.payload, annotation_keys_);
+  if (options_.format == PrintFormat::kText) titles = TextRows::Titles(options_.local, options_.fields);
   return file_->Append(std::as_bytes(std::span(titles)));
 }
 
@@ -54,8 +56,16 @@ Result<std::unique_ptr<SinkChunk>> PrintSink::Prepare(EventBatch& batch) const {
   auto chunk = std::make_unique<Chunk>();
   std::vector<const AnnotationColumn*> columns;
   for (const auto& name : annotation_names_) columns.push_back(std::as_const(batch).FindAnnotation(name));
-  const RowsArgs args{*trace_,          batch,   DisplayBias(trace_->info, options_.local),
-                      options_.payload, columns, annotation_keys_};
+  auto event = events_.Take([&] { return std::make_unique<DecodedEvent>(*trace_); });
+  const RowsArgs args{.trace = *trace_,
+                      .batch = batch,
+                      .event = *event,
+                      .bias_minutes = DisplayBias(trace_->info, options_.local),
+                      .fields = options_.fields,
+                      .messages = options_.messages,
+                      .payload = options_.payload,
+                      .annotations = columns,
+                      .annotation_keys = annotation_keys_};
   const auto print = [&](auto rows) {
     for (const uint16_t index : batch.selection) {
       rows.Append(batch.rows[index], index);
@@ -68,12 +78,15 @@ Result<std::unique_ptr<SinkChunk>> PrintSink::Prepare(EventBatch& batch) const {
     case PrintFormat::kNdjson: print(NdjsonRows(args)); break;
     case PrintFormat::kCsv: print(CsvRows(args)); break;
   }
+  chunk->counts = event->TakeCounts();
+  events_.Give(std::move(event));
   return std::unique_ptr<SinkChunk>(std::move(chunk));
 }
 
 Status PrintSink::Cut(std::unique_ptr<SinkChunk> chunk, std::vector<std::unique_ptr<SinkBlock>>& blocks) {
   if (limit_reached_) return {};
   auto& text = static_cast<Chunk&>(*chunk);
+  if (diagnostics_ != nullptr) text.counts.AddTo(*diagnostics_);
   auto block = std::make_unique<Block>();
   if (options_.limit) {
     const uint64_t wanted = *options_.limit - events_cut_;

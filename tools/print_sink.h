@@ -7,8 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "pipeline/object_pool.h"
 #include "pipeline/platform.h"
 #include "pipeline/sink.h"
+#include "tools/decoded_event.h"
 
 namespace etwpipe {
 
@@ -18,7 +20,9 @@ struct PrintSinkOptions {
   std::string path = "-";
   bool force = false;  ///< overwrite a file
   PrintFormat format = PrintFormat::kText;
-  bool payload = false;  ///< payload bytes as hex
+  bool fields = true;     ///< decode payloads
+  bool messages = false;  ///< fill in message texts
+  bool payload = false;   ///< payload bytes as hex
   bool local = false;    ///< times in the recording machine's zone
   /// Stop after so many events; the run then ends with a status that Settle() turns into success.
   std::optional<uint64_t> limit;
@@ -30,7 +34,7 @@ class PrintSink final : public Sink {
   explicit PrintSink(PrintSinkOptions options) : options_(std::move(options)) {}
   ~PrintSink() override;
 
-  SinkInfo info() const override { return {Order::kTime, true}; }
+  SinkInfo info() const override { return {Order::kTime, true, options_.fields || options_.messages ? kSchemas : kNoFacts}; }
   Status Begin(const BeginArgs& args) override;
   Result<std::unique_ptr<SinkChunk>> Prepare(EventBatch& batch) const override;
   Status Cut(std::unique_ptr<SinkChunk> chunk, std::vector<std::unique_ptr<SinkBlock>>& blocks) override;
@@ -50,6 +54,8 @@ class PrintSink final : public Sink {
 
   PrintSinkOptions options_;
   const TraceContext* trace_ = nullptr;
+  Diagnostics* diagnostics_ = nullptr;
+  mutable ObjectPool<DecodedEvent> events_;  // what threads learnt of schemas, for the next batch
   std::vector<std::string> annotation_keys_;  // one per column that stages produce
   std::vector<std::string> annotation_names_;
   std::unique_ptr<OutputFile> file_;

@@ -5,18 +5,20 @@
 namespace etwpipe {
 
 Result<std::unique_ptr<Source>> ReadTrace(const ReadTraceArgs& args) {
-  auto source = OpenSource(
-      args.path,
-      {.spool_dir = args.options.spool_dir, .show_carriers = args.show_carriers, .diagnostics = args.diagnostics});
-  if (!source.ok()) return source.status();
   Plan no_stages;
   Plan& plan = args.plan != nullptr ? *args.plan : no_stages;
+  const bool survey = (plan.facts | args.sink.info().facts) != kNoFacts;
+  auto source = OpenSource(
+      args.path,
+      {.spool_dir = args.options.spool_dir, .several_passes = survey, .show_carriers = args.show_carriers, .diagnostics = args.diagnostics});
+  if (!source.ok()) return source.status();
   const auto summary = Execute({.source = **source,
                                 .plan = plan,
                                 .sink = args.sink,
                                 .threads = args.options.threads,
                                 .diagnostics = args.diagnostics,
-                                .cancel = &args.cancel});
+                                .cancel = &args.cancel,
+                                .surveyors = args.surveyors});
   if (!summary.ok()) return summary.status();
   return source;
 }

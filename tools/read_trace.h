@@ -22,6 +22,7 @@ struct ReadTraceArgs {
   Diagnostics* diagnostics = nullptr;  ///< null: count nothing
   Plan* plan = nullptr;                ///< null: no stage
   bool show_carriers = false;
+  SurveyorFactory surveyors = nullptr;  ///< for facts that plan or sink need
 };
 
 /// Opens `path` and runs it into the sink. The source is returned, since the sink's results refer to its context.

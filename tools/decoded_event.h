@@ -1,0 +1,63 @@
+// One event after the other with its schema and its fields, as rows print them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "formats/schema/decoder.h"
+#include "formats/schema/schema_registry.h"
+#include "pipeline/diagnostics.h"
+#include "pipeline/trace_context.h"
+
+namespace etwpipe {
+
+/// What decoding found wrong, to be added to Diagnostics in the order of the batches.
+struct DecodeCounts {
+  uint64_t unknown = 0;  ///< no schema
+  uint64_t short_payload = 0;
+  uint64_t extra = 0;
+  uint64_t bad = 0;
+
+  void AddTo(Diagnostics& diagnostics) const;
+};
+
+/// For one thread at a time; `trace` outlives it.
+class DecodedEvent {
+ public:
+  /// Uses the SchemaRegistry of trace.facts; without one every event is unknown.
+  explicit DecodedEvent(const TraceContext& trace);
+
+  /// Goes to an event and decodes its payload if `fields`.
+  void Load(const EventHeader& row, bool fields);
+
+  const EventHeader& row() const { return *row_; }
+  /// Null where nobody knows the event.
+  const schema::EventSchema* schema() const { return schema_; }
+  /// Tokens of the payload; meaningful if schema() and Load() was asked for fields.
+  const schema::DecodedFields& fields() const { return fields_; }
+
+  std::string_view provider_guid() const { return guid_; }  ///< empty if the record has no provider
+  std::string_view provider_name() const {
+    return schema_ != nullptr ? std::string_view(schema_->provider->name) : known_name_;
+  }
+  std::string_view name() const { return schema_ != nullptr ? std::string_view(schema_->name) : std::string_view(); }
+
+  /// Since the last call.
+  DecodeCounts TakeCounts();
+
+ private:
+  void LoadProvider();
+
+  const TraceContext& trace_;
+  std::optional<schema::SchemaLookup> lookup_;
+  const EventHeader* row_ = nullptr;
+  const schema::EventSchema* schema_ = nullptr;
+  schema::DecodedFields fields_;
+  std::optional<ProviderIndex> loaded_provider_;  // whose text is in guid_ and known_name_
+  std::string guid_;
+  std::string_view known_name_;
+  DecodeCounts counts_;
+};
+
+}  // namespace etwpipe

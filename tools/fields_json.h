@@ -1,0 +1,21 @@
+// Fields of an event and its extended items as JSON.
+#pragma once
+
+#include "formats/schema/value_text.h"
+#include "tools/decoded_event.h"
+#include "tools/json_writer.h"
+
+namespace etwpipe {
+
+/// Writes the object of an event's fields: numbers as numbers (beyond 2^53 as strings), pointers and hexadecimal types as
+/// "0x...", arrays and structs as such, text-like arrays of characters as one string, values of a map as
+/// {"value": 1, "name": "Induced"}. Bytes behind the last field are "_extra" in hex. The event has a schema and decoded
+/// fields. `scratch` keeps memory from call to call.
+void WriteFields(JsonWriter& json, const DecodedEvent& event, schema::Value& scratch);
+
+/// Writes members for what stands beside the payload, each only where the event has it: activity_id,
+/// related_activity_id, sid, session, stack (addresses, leaf first), stack_match_id, stack_key, process_start_key,
+/// event_key, container_id, pmc (counters), instance (etl-format.md section 5).
+void WriteExtendedItems(JsonWriter& json, const EventHeader& row, schema::Value& scratch);
+
+}  // namespace etwpipe
