@@ -230,19 +230,29 @@ class Run {
 
  private:
   Status Survey(const TraceContext& trace) {
-    const auto facts = static_cast<FactSet>(args_.plan.facts | args_.sink.info().facts);
+    const SinkInfo sink = args_.sink.info();
+    const auto facts = static_cast<FactSet>(args_.plan.facts | sink.facts);
     if (facts == kNoFacts || args_.surveyors == nullptr) return {};
-    const auto surveyors = args_.surveyors(facts);
+    surveyors_ = args_.surveyors(facts);
+    if (sink.facts_at_end && args_.plan.facts == kNoFacts) return {};
     auto pass = StartPass(Order::kPerCpu);
     if (!pass.ok()) return pass.status();
-    std::vector<Step> steps = {FillStep(**pass), {true, [&](Token& token) -> Status {
-                                                    for (const auto& surveyor : surveyors) {
-                                                      ETWPIPE_RETURN_IF_ERROR(surveyor->Observe(token.batch, trace));
-                                                    }
-                                                    return {};
-                                                  }}};
-    ETWPIPE_RETURN_IF_ERROR(PassRunner(args_, **pass, std::move(steps)).Run());
-    for (const auto& surveyor : surveyors) ETWPIPE_RETURN_IF_ERROR(surveyor->Finish(trace, args_.diagnostics));
+    ETWPIPE_RETURN_IF_ERROR(PassRunner(args_, **pass, {FillStep(**pass), SurveyStep(trace)}).Run());
+    return FinishSurvey(trace);
+  }
+
+  Step SurveyStep(const TraceContext& trace) {
+    return {true, [this, &trace](Token& token) -> Status {
+              for (const auto& surveyor : surveyors_) {
+                ETWPIPE_RETURN_IF_ERROR(surveyor->Observe(token.batch, trace));
+              }
+              return {};
+            }};
+  }
+
+  Status FinishSurvey(const TraceContext& trace) {
+    for (const auto& surveyor : surveyors_) ETWPIPE_RETURN_IF_ERROR(surveyor->Finish(trace, args_.diagnostics));
+    surveyors_.clear();
     return {};
   }
 
@@ -270,6 +280,7 @@ class Run {
     ETWPIPE_RETURN_IF_ERROR(
         args_.sink.Begin({args_.source.context(), plan.drops, plan.rewrites, plan.annotations, args_.diagnostics}));
     std::vector<Step> steps = {FillStep(**pass)};
+    if (!surveyors_.empty()) steps.push_back(SurveyStep(args_.source.context()));
     for (size_t i = 0; i < plan.stages.size(); ++i) {
       const Stage& stage = *plan.stages[i].stage;
       steps.push_back({stage.info().ordered, [this, i, &stage](Token& token) {
@@ -297,6 +308,7 @@ class Run {
     ETWPIPE_RETURN_IF_ERROR(EncodeAll(blocks));
     ETWPIPE_RETURN_IF_ERROR(WriteAll(blocks));
     if (args_.cancel != nullptr && args_.cancel->cancelled()) return Status::Cancelled();
+    ETWPIPE_RETURN_IF_ERROR(FinishSurvey(args_.source.context()));
     return args_.sink.Finish();
   }
 
@@ -338,6 +350,7 @@ class Run {
 
   const ExecuteArgs& args_;
   std::vector<std::unique_ptr<StageState>> states_;
+  std::vector<std::unique_ptr<Surveyor>> surveyors_;  // that have not finished
   RunSummary summary_;
   bool counted_ = false;
 };

@@ -13,7 +13,8 @@
 
 namespace etwpipe {
 
-/// Collects one kind of facts. One thread at a time.
+/// Collects one kind of facts. One thread at a time. Where a sink reads facts at the end only, the transform pass
+/// itself is the survey.
 class Surveyor {
  public:
   Surveyor() = default;

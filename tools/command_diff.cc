@@ -95,7 +95,7 @@ void WriteJson(JsonWriter& json, const Report& report) {
       const Side& side = report.sides[listed.a != nullptr ? 0 : 1];
       json.Key("time").String(FormatFileTime(side.info().clock.ToFileTime(event->row.timestamp)));
       json.Key("cpu").Uint(event->row.cpu);
-      WriteProvider(json, event->provider);
+      WriteProvider(json, event->provider, KnownName(event->provider));
       json.Key("event_id").Uint(event->row.id);
       json.Key("opcode").Uint(event->row.opcode);
     }

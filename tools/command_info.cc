@@ -34,6 +34,11 @@ struct Facts {
   std::string FileTime(int64_t filetime) const {
     return filetime == 0 ? std::string() : FormatFileTime(filetime, DisplayBias(info, local));
   }
+  uint64_t Opaque() const {
+    uint64_t opaque = 0;
+    for (const auto& row : providers) opaque += row.opaque;
+    return opaque;
+  }
   std::string Ticks(std::optional<int64_t> ticks) const {
     return ticks ? FormatFileTime(info.clock.ToFileTime(*ticks), DisplayBias(info, local)) : std::string();
   }
@@ -60,6 +65,7 @@ void WriteJson(JsonWriter& json, const Facts& facts) {
   json.Key("events").BeginObject();
   json.Key("total").Uint(facts.counted.events());
   json.Key("lost").Uint(info.events_lost);
+  json.Key("opaque").Uint(facts.Opaque());
   json.EndObject();
   json.Key("buffers_lost").Uint(info.buffers_lost);
   json.Key("pointer_size").Uint(info.pointer_size);
@@ -94,8 +100,13 @@ void WriteJson(JsonWriter& json, const Facts& facts) {
   json.Key("providers").BeginArray();
   for (const auto& row : facts.providers) {
     json.BeginObject();
-    WriteProvider(json, row.provider);
+    WriteProvider(json, row.provider, row.provider_name);
     json.Key("count").Uint(row.count);
+    json.Key("bytes").Uint(row.bytes);
+    json.Key("opaque").Uint(row.opaque);
+    json.Key("schemas").BeginArray();
+    for (const auto origin : row.origins) json.String(ToString(origin));
+    json.EndArray();
     json.EndObject();
   }
   json.EndArray();
@@ -106,6 +117,19 @@ void WriteJson(JsonWriter& json, const Facts& facts) {
 
 std::string OrUnknown(std::string text) { return text.empty() ? "unknown" : text; }
 
+std::string ProviderTextOf(const EventCount& row) {
+  return KnownName(row.provider).empty() && !row.provider_name.empty() ? row.provider_name : ProviderText(row.provider);
+}
+
+// Where the schemas of a provider came from.
+std::string SchemasText(const EventCount& row) {
+  std::string text;
+  for (const auto origin : row.origins) text += (text.empty() ? "" : ", ") + std::string(ToString(origin));
+  if (row.opaque == 0) return text;
+  if (row.opaque == row.count) return "opaque";
+  return fmt::format("{}; {} opaque", text, Grouped(row.opaque));
+}
+
 std::string ToText(const Facts& facts) {
   const TraceInfo& info = facts.info;
   const Colours colours = ColoursFor(1);
@@ -114,6 +138,9 @@ std::string ToText(const Facts& facts) {
   const auto add = [&](std::string name, std::string value) { table.Add({std::move(name), std::move(value)}); };
   add("format", fmt::format("{}, {} bytes", info.format, Grouped(info.file_size)));
   add("events", fmt::format("{} ({} lost)", Grouped(facts.counted.events()), Grouped(info.events_lost)));
+  const uint64_t events = std::max<uint64_t>(1, facts.counted.events());
+  add("opaque", fmt::format("{} events that no schema describes ({:.1f} %)", Grouped(facts.Opaque()),
+                            100.0 * static_cast<double>(facts.Opaque()) / static_cast<double>(events)));
   add("buffers", fmt::format("{} of up to {} bytes ({} compressed, {} damaged, {} lost)", Grouped(info.buffers),
                              Grouped(info.buffer_size), Grouped(info.compressed_buffers), Grouped(info.damaged_buffers),
                              Grouped(info.buffers_lost)));
@@ -135,9 +162,10 @@ std::string ToText(const Facts& facts) {
   text += table.ToText("  ");
 
   text += fmt::format("providers: {}\n", facts.providers.size());
-  Table providers({{"", Table::Align::kRight}, {""}});
+  Table providers({{"", Table::Align::kRight}, {""}, {""}});
   for (size_t i = 0; i < std::min(kProvidersShown, facts.providers.size()); ++i) {
-    providers.Add({Grouped(facts.providers[i].count), ProviderText(facts.providers[i].provider)});
+    const EventCount& row = facts.providers[i];
+    providers.Add({Grouped(row.count), ProviderTextOf(row), SchemasText(row)});
   }
   text += providers.ToText("  ");
   if (facts.providers.size() > kProvidersShown) {
@@ -152,7 +180,7 @@ class InfoCommand final : public Subcommand {
  public:
   CommandHelp help() const override {
     return {.name = "info",
-            .summary = "Says what a trace is: header, clock, time range, processors, providers, loss, health.",
+            .summary = "Says what a trace is: header, clock, time range, processors, providers and their schemas, loss, health.",
             .arguments = "FILE...",
             .details = "JSON is one object for one FILE and an array of objects for several. The whole file is read.",
             .examples =
@@ -165,6 +193,7 @@ class InfoCommand final : public Subcommand {
   void AddOptions(po::options_description& options) override {
     format_.Add(options, {"text", "json"});
     options.add_options()("local", po::bool_switch(&local_), "times in the recording machine's zone, not in UTC");
+    schemas_.Add(options);
     fail_on_.Add(options);
     read_.Add(options);
   }
@@ -173,12 +202,18 @@ class InfoCommand final : public Subcommand {
     ETWPIPE_RETURN_IF_ERROR(format_.Check());
     ETWPIPE_RETURN_IF_ERROR(fail_on_.Check());
     ETWPIPE_RETURN_IF_ERROR(read_.Check());
+    const auto surveyors = schemas_.Surveyors();
+    if (!surveyors.ok()) return surveyors.status();
     JsonFiles json(args.arguments.size());
     const Status status = ForEachFile(args.arguments, [&](const std::string& file) -> Status {
       Diagnostics diagnostics;
       CountSink counted(CountBy::kProvider);
-      const auto source = ReadTrace(
-          {.path = file, .options = read_, .sink = counted, .cancel = args.cancel, .diagnostics = &diagnostics});
+      const auto source = ReadTrace({.path = file,
+                                     .options = read_,
+                                     .sink = counted,
+                                     .cancel = args.cancel,
+                                     .diagnostics = &diagnostics,
+                                     .surveyors = *surveyors});
       if (!source.ok()) return source.status();
       const auto providers = counted.Counts();
       const TraceInfo& info = (*source)->context().info;
@@ -195,6 +230,7 @@ class InfoCommand final : public Subcommand {
 
  private:
   FormatOption format_;
+  SchemaOptions schemas_;
   FailOnOption fail_on_;
   ReadOptions read_;
   bool local_ = false;

@@ -25,6 +25,7 @@ struct Grouping {
   std::string_view array;  ///< key of the rows in JSON
 };
 constexpr Grouping kGroupings[] = {{"kind", CountBy::kKind, "kinds"},
+                                   {"name", CountBy::kName, "names"},
                                    {"provider", CountBy::kProvider, "providers"},
                                    {"process", CountBy::kProcess, "processes"},
                                    {"thread", CountBy::kThread, "threads"}};
@@ -34,21 +35,45 @@ void WriteId(JsonWriter& json, std::string_view key, uint32_t id) {
   id == kNoId ? json.Null() : json.Uint(id);
 }
 
-void WriteRow(JsonWriter& json, CountBy by, const EventCount& row) {
+void WriteProcess(JsonWriter& json, const EventCount& row, const TraceInfo& info) {
+  WriteId(json, "pid", row.pid);
+  const auto* process = row.process;
+  json.Key("process").StringOrNull(process == nullptr ? std::string_view() : process->image);
+  if (process == nullptr) return;
+  const auto time = [&](std::string_view key, int64_t ticks, int64_t unknown) {
+    json.Key(key).StringOrNull(ticks == unknown ? std::string() : FormatFileTime(info.clock.ToFileTime(ticks)));
+  };
+  time("start_time", process->start, schema::ProcessInstance::kBeforeTrace);
+  time("end_time", process->end, schema::ProcessInstance::kAfterTrace);
+  WriteId(json, "parent_pid", process->parent);
+  json.Key("command_line").StringOrNull(process->command_line);
+}
+
+void WriteRow(JsonWriter& json, CountBy by, const EventCount& row, const TraceInfo& info) {
   json.BeginObject();
   switch (by) {
     case CountBy::kKind:
       json.Key("header").String(row.header);
-      WriteProvider(json, row.provider);
-      json.Key("name").Null();
+      WriteProvider(json, row.provider, row.provider_name);
+      json.Key("name").StringOrNull(row.name);
       json.Key("id").Uint(row.id);
       json.Key("opcode").Uint(row.opcode);
       json.Key("version").Uint(row.version);
       break;
-    case CountBy::kProvider: WriteProvider(json, row.provider); break;
-    case CountBy::kProcess: WriteId(json, "pid", row.pid); break;
+    case CountBy::kName:
+      json.Key("provider_name").StringOrNull(row.provider_name);
+      json.Key("name").StringOrNull(row.name);
+      if (!row.name.empty()) break;
+      json.Key("header").String(row.header);
+      json.Key("provider").StringOrNull(row.provider ? ToString(*row.provider) : std::string());
+      json.Key("id").Uint(row.id);
+      json.Key("opcode").Uint(row.opcode);
+      json.Key("version").Uint(row.version);
+      break;
+    case CountBy::kProvider: WriteProvider(json, row.provider, row.provider_name); break;
+    case CountBy::kProcess: WriteProcess(json, row, info); break;
     case CountBy::kThread:
-      WriteId(json, "pid", row.pid);
+      WriteProcess(json, row, info);
       WriteId(json, "tid", row.tid);
       break;
   }
@@ -64,12 +89,24 @@ void WriteJson(JsonWriter& json, const Grouping& grouping, const std::string& fi
   json.Key("events").Uint(counted.events());
   json.Key("buffers").Uint(info.buffers);
   json.Key(grouping.array).BeginArray();
-  for (const auto& row : counted.Counts()) WriteRow(json, grouping.by, row);
+  for (const auto& row : counted.Counts()) WriteRow(json, grouping.by, row, info);
   json.EndArray();
   json.EndObject();
 }
 
 std::string IdText(uint32_t id) { return id == kNoId ? "-" : std::to_string(id); }
+
+// provider/name for people; what is known where there is no name.
+std::string KindText(const EventCount& row) {
+  if (row.name.empty() || row.provider_name.empty()) {
+    return row.provider_name.empty() ? ProviderText(row.provider) : row.provider_name + "/?";
+  }
+  return row.provider_name + "/" + row.name;
+}
+
+std::string ProcessText(const EventCount& row) {
+  return row.process == nullptr || row.process->image.empty() ? "-" : Printable(row.process->image);
+}
 
 std::vector<Table::Column> Columns(CountBy by) {
   constexpr auto kRight = Table::Align::kRight;
@@ -77,13 +114,18 @@ std::vector<Table::Column> Columns(CountBy by) {
   switch (by) {
     case CountBy::kKind:
       columns.insert(columns.end(),
-                     {{"id", kRight}, {"opcode", kRight}, {"version", kRight}, {"header"}, {"provider"}});
+                     {{"id", kRight}, {"opcode", kRight}, {"version", kRight}, {"header"}, {"event"}});
       break;
+    case CountBy::kName: columns.push_back({"event"}); break;
     case CountBy::kProvider: columns.push_back({"provider"}); break;
-    case CountBy::kProcess: columns.push_back({"pid", kRight}); break;
+    case CountBy::kProcess:
+      columns.push_back({"pid", kRight});
+      columns.push_back({"process"});
+      break;
     case CountBy::kThread:
       columns.push_back({"pid", kRight});
       columns.push_back({"tid", kRight});
+      columns.push_back({"process"});
       break;
   }
   return columns;
@@ -96,11 +138,17 @@ std::string ToText(const Grouping& grouping, const std::string& file, const Trac
     switch (grouping.by) {
       case CountBy::kKind:
         cells.insert(cells.end(), {std::to_string(row.id), std::to_string(row.opcode), std::to_string(row.version),
-                                   row.header, ProviderText(row.provider)});
+                                   row.header, KindText(row)});
         break;
-      case CountBy::kProvider: cells.push_back(ProviderText(row.provider)); break;
-      case CountBy::kProcess: cells.push_back(IdText(row.pid)); break;
-      case CountBy::kThread: cells.insert(cells.end(), {IdText(row.pid), IdText(row.tid)}); break;
+      case CountBy::kName: cells.push_back(KindText(row)); break;
+      case CountBy::kProvider:
+        cells.push_back(KnownName(row.provider).empty() && !row.provider_name.empty() ? row.provider_name
+                                                                                       : ProviderText(row.provider));
+        break;
+      case CountBy::kProcess: cells.insert(cells.end(), {IdText(row.pid), ProcessText(row)}); break;
+      case CountBy::kThread:
+        cells.insert(cells.end(), {IdText(row.pid), IdText(row.tid), ProcessText(row)});
+        break;
     }
     table.Add(std::move(cells));
   }
@@ -113,7 +161,7 @@ class StatsCommand final : public Subcommand {
  public:
   CommandHelp help() const override {
     return {.name = "stats",
-            .summary = "Counts events and their bytes per kind, provider, process or thread.",
+            .summary = "Counts events and their bytes per kind, name, provider, process or thread.",
             .arguments = "FILE...",
             .details =
                 "Largest count first. A kind is what shares header, provider, id, opcode and version; the "
@@ -128,8 +176,9 @@ class StatsCommand final : public Subcommand {
 
   void AddOptions(po::options_description& options) override {
     format_.Add(options, {"text", "json"});
-    options.add_options()("by", po::value(&by_)->value_name("kind|provider|process|thread"),
+    options.add_options()("by", po::value(&by_)->value_name("kind|name|provider|process|thread"),
                           "what to count by (default: kind)");
+    schemas_.Add(options);
     fail_on_.Add(options);
     read_.Add(options);
   }
@@ -143,12 +192,18 @@ class StatsCommand final : public Subcommand {
     ETWPIPE_RETURN_IF_ERROR(CheckChoice("--by", by_, names));
     const Grouping& grouping = *std::find_if(std::begin(kGroupings), std::end(kGroupings),
                                              [&](const Grouping& candidate) { return candidate.name == by_; });
+    const auto surveyors = schemas_.Surveyors();
+    if (!surveyors.ok()) return surveyors.status();
     JsonFiles json(args.arguments.size());
     const Status status = ForEachFile(args.arguments, [&](const std::string& file) -> Status {
       Diagnostics diagnostics;
       CountSink counted(grouping.by);
-      const auto source = ReadTrace(
-          {.path = file, .options = read_, .sink = counted, .cancel = args.cancel, .diagnostics = &diagnostics});
+      const auto source = ReadTrace({.path = file,
+                                     .options = read_,
+                                     .sink = counted,
+                                     .cancel = args.cancel,
+                                     .diagnostics = &diagnostics,
+                                     .surveyors = *surveyors});
       if (!source.ok()) return source.status();
       const TraceInfo& info = (*source)->context().info;
       if (format_.json()) {
@@ -163,6 +218,7 @@ class StatsCommand final : public Subcommand {
 
  private:
   FormatOption format_;
+  SchemaOptions schemas_;
   FailOnOption fail_on_;
   ReadOptions read_;
   std::string by_ = "kind";

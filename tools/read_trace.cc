@@ -7,7 +7,8 @@ namespace etwpipe {
 Result<std::unique_ptr<Source>> ReadTrace(const ReadTraceArgs& args) {
   Plan no_stages;
   Plan& plan = args.plan != nullptr ? *args.plan : no_stages;
-  const bool survey = (plan.facts | args.sink.info().facts) != kNoFacts;
+  const SinkInfo sink = args.sink.info();
+  const bool survey = plan.facts != kNoFacts || (sink.facts != kNoFacts && !sink.facts_at_end);
   auto source = OpenSource(
       args.path,
       {.spool_dir = args.options.spool_dir, .several_passes = survey, .show_carriers = args.show_carriers, .diagnostics = args.diagnostics});

@@ -21,10 +21,14 @@ void WriteDiagnostics(JsonWriter& json, const Diagnostics& diagnostics) {
   json.EndArray();
 }
 
-void WriteProvider(JsonWriter& json, const std::optional<Guid>& provider) {
+void WriteProvider(JsonWriter& json, const std::optional<Guid>& provider, std::string_view name) {
   json.Key("provider").StringOrNull(provider ? ToString(*provider) : std::string());
+  json.Key("provider_name").StringOrNull(name);
+}
+
+std::string_view KnownName(const std::optional<Guid>& provider) {
   const auto* known = provider ? schema::FindProvider(*provider) : nullptr;
-  json.Key("provider_name").StringOrNull(known == nullptr ? std::string_view() : known->name);
+  return known == nullptr ? std::string_view() : known->name;
 }
 
 std::string DiagnosticsText(const Diagnostics& diagnostics, Severity least) {

@@ -12,8 +12,11 @@ namespace etwpipe {
 /// [{id, severity, count, first_offset, text}].
 void WriteDiagnostics(JsonWriter& json, const Diagnostics& diagnostics);
 
-/// "provider": GUID or null, "provider_name": name or null.
-void WriteProvider(JsonWriter& json, const std::optional<Guid>& provider);
+/// "provider": GUID or null, "provider_name": name or null for an empty one.
+void WriteProvider(JsonWriter& json, const std::optional<Guid>& provider, std::string_view name);
+
+/// The name of a well-known provider; empty for any other.
+std::string_view KnownName(const std::optional<Guid>& provider);
 
 /// A line per diagnostic of at least that severity, for people; empty if there is none.
 std::string DiagnosticsText(const Diagnostics& diagnostics, Severity least = Severity::kInfo);
