@@ -301,12 +301,19 @@ Status OutputFile::Commit() {
   return {};
 }
 
-Result<std::unique_ptr<OutputFolder>> OutputFolder::Create(const std::string& path, bool force) {
+Result<std::unique_ptr<OutputFolder>> OutputFolder::Create(const std::string& path, bool force,
+                                                           const std::string& extension) {
   std::error_code error;
   if (std::filesystem::exists(path, error)) {
     if (!force) return Status::Output(fmt::format("{}: exists already; --force replaces it", path));
     if (!std::filesystem::is_directory(path, error)) {
       return Status::Output(fmt::format("{}: is a file, and a folder is to be written", path));
+    }
+    for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
+      if (entry.is_regular_file(error) && entry.path().extension() == extension) continue;
+      return Status::Output(
+          fmt::format("{}: holds \"{}\", which is no {} file; --force replaces only folders of {} files", path,
+                      entry.path().filename().string(), extension, extension));
     }
   }
   std::unique_ptr<OutputFolder> folder(new OutputFolder());
@@ -324,8 +331,37 @@ OutputFolder::~OutputFolder() {
   if (!committed_) std::filesystem::remove_all(temporary_path_, ignored);
 }
 
+Status OutputFolder::Append(const std::string& file, std::span<const std::byte> bytes) {
+  const std::string path = temporary_path_ + "/" + file;
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (fd < 0) return OutputError(path_ + "/" + file, errno);
+  files_.insert(file);
+  size_t done = 0;
+  Status status;
+  while (done < bytes.size() && status.ok()) {
+    const ssize_t count = ::write(fd, bytes.data() + done, bytes.size() - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) {
+      status = OutputError(path_ + "/" + file, errno);
+    } else {
+      done += static_cast<size_t>(count);
+    }
+  }
+  ::close(fd);
+  size_ += done;
+  return status;
+}
+
 Status OutputFolder::Commit() {
   std::error_code error;
+  for (const auto& file : files_) {
+    const std::string path = temporary_path_ + "/" + file;
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    const bool synced = fd >= 0 && ::fsync(fd) == 0;
+    const int sync_error = errno;
+    if (fd >= 0) ::close(fd);
+    if (!synced) return OutputError(path_ + "/" + file, sync_error);
+  }
   std::string replaced;
   if (std::filesystem::exists(path_, error)) {
     replaced = TemporaryName(path_);

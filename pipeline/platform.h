@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 
@@ -94,18 +95,26 @@ class OutputFile {
 /// A folder that appears under its name only when it is complete (csv output).
 class OutputFolder {
  public:
-  static Result<std::unique_ptr<OutputFolder>> Create(const std::string& path, bool force);
+  /// `force` replaces a folder that holds nothing but files named `*<extension>`; any other is an error, so that nobody
+  /// loses a folder by a slip.
+  static Result<std::unique_ptr<OutputFolder>> Create(const std::string& path, bool force,
+                                                      const std::string& extension);
   OutputFolder(const OutputFolder&) = delete;
   OutputFolder& operator=(const OutputFolder&) = delete;
   ~OutputFolder();
-  /// Where files go until Commit().
-  const std::string& temporary_path() const { return temporary_path_; }
+  /// Appends to a file of the folder, made at the first call with its name.
+  Status Append(const std::string& file, std::span<const std::byte> bytes);
+  /// Bytes appended so far, over all files.
+  uint64_t size() const { return size_; }
+  /// Syncs all files and renames the folder to its final name.
   Status Commit();
 
  private:
   OutputFolder() = default;
   std::string path_;
   std::string temporary_path_;
+  std::set<std::string> files_;
+  uint64_t size_ = 0;
   bool committed_ = false;
 };
 

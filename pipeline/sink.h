@@ -28,7 +28,7 @@ class SinkBlock {
 struct SinkInfo {
   Order order = Order::kTime;  ///< order in which it wants events
   bool stores_annotations = false;
-  FactSet facts = kNoFacts;  ///< fact tables it reads
+  FactSet facts = kNoFacts;   ///< fact tables it reads
   bool facts_at_end = false;  ///< it reads them in Finish() only: they can be collected while it runs
 };
 

@@ -131,7 +131,8 @@ class RunCommand final : public Subcommand {
     if (!surveyors.ok()) return surveyors.status();
     const bool may_restore = output_.to == "etl" && output_.compress == "auto" && plan.stages.empty();
     auto source = OpenSource(input, {.spool_dir = read_.spool_dir,
-                                     .several_passes = may_restore || plan.analysis_passes > 0 || plan.facts != kNoFacts || output_.NeedsFacts(),
+                                     .several_passes = may_restore || plan.analysis_passes > 0 ||
+                                                       plan.facts != kNoFacts || output_.NeedsFacts(),
                                      .diagnostics = &diagnostics});
     if (!source.ok()) return source.status();
     if (dry_run_) return Print(plan.ToText());
@@ -160,8 +161,8 @@ class RunCommand final : public Subcommand {
     return fail_on_.Judge(input, info, diagnostics);
   }
 
-  Status Relog(Source& source, Plan& plan, const SurveyorFactory& surveyors, Diagnostics& diagnostics, ProgressLine& progress, const CancelToken& cancel,
-               RunReport& report) const {
+  Status Relog(Source& source, Plan& plan, const SurveyorFactory& surveyors, Diagnostics& diagnostics,
+               ProgressLine& progress, const CancelToken& cancel, RunReport& report) const {
     const auto* recording = dynamic_cast<const etl::EtlSource*>(&source);
     const auto sink = output_.MakeSink(read_.spool_dir, recording == nullptr ? nullptr : recording->file());
     if (!plan.annotations.empty() && !sink->info().stores_annotations && !drop_annotations_) {

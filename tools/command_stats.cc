@@ -113,8 +113,7 @@ std::vector<Table::Column> Columns(CountBy by) {
   std::vector<Table::Column> columns = {{"count", kRight}, {"bytes", kRight}};
   switch (by) {
     case CountBy::kKind:
-      columns.insert(columns.end(),
-                     {{"id", kRight}, {"opcode", kRight}, {"version", kRight}, {"header"}, {"event"}});
+      columns.insert(columns.end(), {{"id", kRight}, {"opcode", kRight}, {"version", kRight}, {"header"}, {"event"}});
       break;
     case CountBy::kName: columns.push_back({"event"}); break;
     case CountBy::kProvider: columns.push_back({"provider"}); break;
@@ -143,12 +142,10 @@ std::string ToText(const Grouping& grouping, const std::string& file, const Trac
       case CountBy::kName: cells.push_back(KindText(row)); break;
       case CountBy::kProvider:
         cells.push_back(KnownName(row.provider).empty() && !row.provider_name.empty() ? row.provider_name
-                                                                                       : ProviderText(row.provider));
+                                                                                      : ProviderText(row.provider));
         break;
       case CountBy::kProcess: cells.insert(cells.end(), {IdText(row.pid), ProcessText(row)}); break;
-      case CountBy::kThread:
-        cells.insert(cells.end(), {IdText(row.pid), IdText(row.tid), ProcessText(row)});
-        break;
+      case CountBy::kThread: cells.insert(cells.end(), {IdText(row.pid), IdText(row.tid), ProcessText(row)}); break;
     }
     table.Add(std::move(cells));
   }

@@ -3,13 +3,13 @@
 // kind, so that the schemas, which may stand at the end of the trace, can name it afterwards.
 #include "tools/count_sink.h"
 
+#include <xxhash.h>
+
 #include <algorithm>
 #include <bit>
 #include <map>
 #include <tuple>
 #include <utility>
-
-#include <xxhash.h>
 
 #include "formats/schema/extended_items.h"
 #include "formats/schema/provider_names.h"

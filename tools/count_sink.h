@@ -18,11 +18,11 @@ namespace etwpipe {
 
 /// What events are counted by.
 enum class CountBy : uint8_t {
-  kKind,      ///< header, provider, id, opcode, version
-  kName,      ///< provider_name/name; kinds without a name stay apart
+  kKind,  ///< header, provider, id, opcode, version
+  kName,  ///< provider_name/name; kinds without a name stay apart
   kProvider,
-  kProcess,   ///< process instance, pid where no process is known
-  kThread,    ///< the same and tid
+  kProcess,  ///< process instance, pid where no process is known
+  kThread,   ///< the same and tid
 };
 
 /// One row of the result. Fields that the grouping does not use are zero or empty.

@@ -1,5 +1,6 @@
 #include "tools/decoded_event.h"
 
+#include "formats/etl/record.h"
 #include "formats/schema/provider_names.h"
 
 namespace etwpipe {
@@ -48,5 +49,12 @@ void DecodedEvent::LoadProvider() {
 }
 
 DecodeCounts DecodedEvent::TakeCounts() { return std::exchange(counts_, {}); }
+
+std::optional<uint32_t> MessageComponent(const EventHeader& row) {
+  uint32_t component = 0;
+  const bool has =
+      row.kind == HeaderKind::kMessage && !row.has(kHasProvider) && etl::MessageComponentId(row, component);
+  return has ? std::optional(component) : std::nullopt;
+}
 
 }  // namespace etwpipe

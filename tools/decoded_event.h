@@ -60,4 +60,7 @@ class DecodedEvent {
   DecodeCounts counts_;
 };
 
+/// The component id of a WPP message that has no provider (etl-format.md 2.7).
+std::optional<uint32_t> MessageComponent(const EventHeader& row);
+
 }  // namespace etwpipe

@@ -2,8 +2,8 @@
 
 #include <iterator>
 
-#include "formats/etl/record.h"
 #include "pipeline/header_name.h"
+#include "tools/csv_rows.h"
 #include "tools/fields_json.h"
 #include "tools/fields_text.h"
 #include "tools/hex_text.h"
@@ -12,62 +12,11 @@
 namespace etwpipe {
 namespace {
 
-constexpr std::string_view kCsvTitles =
-    "id,ts,time,cpu,pid,tid,header,provider,provider_name,component_id,name,event_id,version,opcode,level,task,"
-    "keyword,size";
-
 std::span<const std::byte> BytesOf(std::string_view text) { return std::as_bytes(std::span(text)); }
-
-std::optional<uint32_t> ComponentId(const EventHeader& row) {
-  uint32_t component = 0;
-  const bool has =
-      row.kind == HeaderKind::kMessage && !row.has(kHasProvider) && etl::MessageComponentId(row, component);
-  return has ? std::optional(component) : std::nullopt;
-}
-
-void AppendText(fmt::memory_buffer& out, std::string_view text) { out.append(text.data(), text.data() + text.size()); }
-
-void AppendNumber(fmt::memory_buffer& out, auto value) {
-  const fmt::format_int digits(value);
-  out.append(digits.data(), digits.data() + digits.size());
-}
-
-// A csv cell: quoted if it must be.
-void AppendCell(fmt::memory_buffer& out, std::string_view text) {
-  std::string repaired;
-  const std::string_view valid = ValidUtf8(text, repaired);
-  if (valid.find_first_of("\",\r\n") == std::string_view::npos) return AppendText(out, valid);
-  out.push_back('"');
-  for (const char c : valid) {
-    if (c == '"') out.push_back('"');
-    out.push_back(c);
-  }
-  out.push_back('"');
-}
-
-// A value that is there, as a word or a list of words.
-void AppendAnnotation(fmt::memory_buffer& out, const AnnotationColumn& column, size_t index) {
-  switch (column.info().type) {
-    case AnnotationType::kU64:
-    case AnnotationType::kInstanceId: return AppendNumber(out, column.u64(index));
-    case AnnotationType::kI64: return AppendNumber(out, column.i64(index));
-    case AnnotationType::kF64: fmt::format_to(std::back_inserter(out), "{}", column.f64(index)); return;
-    case AnnotationType::kBool: return AppendText(out, column.u64(index) != 0 ? "true" : "false");
-    case AnnotationType::kString: return AppendCell(out, column.string(index));
-    case AnnotationType::kMessage: {
-      std::string hex;
-      return AppendText(out, HexText(BytesOf(column.string(index)), hex));
-    }
-    case AnnotationType::kU64List:
-      fmt::format_to(std::back_inserter(out), "{}", fmt::join(column.list(index), " "));
-      return;
-  }
-}
 
 }  // namespace
 
-NdjsonRows::NdjsonRows(const RowsArgs& args)
-    : args_(args), time_(args.trace.info.clock, args.bias_minutes) {}
+NdjsonRows::NdjsonRows(const RowsArgs& args) : args_(args), time_(args.trace.info.clock, args.bias_minutes) {}
 
 void NdjsonRows::Append(const EventHeader& row, size_t index) {
   DecodedEvent& event = args_.event;
@@ -85,7 +34,7 @@ void NdjsonRows::Append(const EventHeader& row, size_t index) {
   json_.Key("header").String(HeaderName(row.kind, row.header_type));
   json_.Key("provider").StringOrNull(event.provider_guid());
   json_.Key("provider_name").StringOrNull(event.provider_name());
-  if (const auto component = ComponentId(row)) json_.Key("component_id").Uint(*component);
+  if (const auto component = MessageComponent(row)) json_.Key("component_id").Uint(*component);
   json_.Key("name").StringOrNull(event.name());
   json_.Key("event_id").Uint(row.id);
   json_.Key("version").Uint(row.version);
@@ -137,74 +86,7 @@ void NdjsonRows::AppendAnnotation(const AnnotationColumn& column, size_t index) 
   }
 }
 
-CsvRows::CsvRows(const RowsArgs& args)
-    : args_(args), time_(args.trace.info.clock, args.bias_minutes) {}
-
-std::string CsvRows::Titles(bool fields, bool payload, const std::vector<std::string>& annotation_keys) {
-  fmt::memory_buffer text;
-  AppendText(text, kCsvTitles);
-  if (fields) AppendText(text, ",fields");
-  if (payload) AppendText(text, ",payload");
-  for (const auto& key : annotation_keys) {
-    text.push_back(',');
-    AppendCell(text, key);
-  }
-  text.push_back('\n');
-  return fmt::to_string(text);
-}
-
-void CsvRows::Append(const EventHeader& row, size_t index) {
-  DecodedEvent& event = args_.event;
-  event.Load(row, args_.fields);
-  const auto number = [&](auto value) {
-    AppendNumber(text_, value);
-    text_.push_back(',');
-  };
-  const auto cell = [&](std::string_view value) {
-    AppendCell(text_, value);
-    text_.push_back(',');
-  };
-  const auto id_or_empty = [&](uint32_t id) { row.has(kHasPid) ? number(id) : cell(""); };
-  number(row.instance_id);
-  number(row.timestamp);
-  cell(time_.Format(row.timestamp));
-  number(uint32_t{row.cpu});
-  id_or_empty(row.pid);
-  id_or_empty(row.tid);
-  cell(HeaderName(row.kind, row.header_type));
-  cell(event.provider_guid());
-  cell(event.provider_name());
-  const auto component = ComponentId(row);
-  component ? number(*component) : cell("");
-  cell(event.name());
-  number(uint32_t{row.id});
-  number(uint32_t{row.version});
-  number(uint32_t{row.opcode});
-  number(uint32_t{row.level});
-  number(uint32_t{row.task});
-  fmt::format_to(std::back_inserter(text_), "0x{:x},", row.keyword);
-  AppendNumber(text_, uint32_t{row.record_size});
-  if (args_.fields) {
-    text_.push_back(',');
-    if (event.schema() != nullptr) {
-      json_.Clear();
-      WriteFields(json_, event, value_);
-      AppendCell(text_, json_.text());
-    }
-  }
-  if (args_.payload) {
-    text_.push_back(',');
-    AppendText(text_, HexText(row.payload(), hex_));
-  }
-  for (const AnnotationColumn* column : args_.annotations) {
-    text_.push_back(',');
-    if (column != nullptr && column->has(index)) AppendAnnotation(text_, *column, index);
-  }
-  text_.push_back('\n');
-}
-
-TextRows::TextRows(const RowsArgs& args)
-    : args_(args), time_(args.trace.info.clock, args.bias_minutes) {}
+TextRows::TextRows(const RowsArgs& args) : args_(args), time_(args.trace.info.clock, args.bias_minutes) {}
 
 std::string TextRows::Titles(bool local, bool fields) {
   const int time_width = local ? 33 : 28;
@@ -241,22 +123,23 @@ void TextRows::AppendHeader(const EventHeader& row) {
   const auto out = std::back_inserter(text_);
   fmt::format_to(out, "{:>5} {:>3} {:>3} {:>3} {:>5} {:<15} ", row.id, row.opcode, row.version, row.level,
                  row.record_size, HeaderName(row.kind, row.header_type));
-  if (const auto component = ComponentId(row)) {
+  if (const auto component = MessageComponent(row)) {
     fmt::format_to(out, "component {}", *component);
   } else {
-    AppendText(text_, ProviderText(row.has(kHasProvider) ? std::optional(args_.trace.provider_guid(row)) : std::nullopt));
+    AppendChars(text_,
+                ProviderText(row.has(kHasProvider) ? std::optional(args_.trace.provider_guid(row)) : std::nullopt));
   }
 }
 
 void TextRows::AppendEvent(const EventHeader& row) {
   const DecodedEvent& event = args_.event;
   const auto out = std::back_inserter(text_);
-  if (const auto component = ComponentId(row)) {
+  if (const auto component = MessageComponent(row)) {
     fmt::format_to(out, "component({})", *component);
   } else {
-    AppendText(text_, !event.provider_name().empty() ? event.provider_name()
-                      : row.has(kHasProvider)        ? event.provider_guid()
-                                                     : HeaderName(row.kind, row.header_type));
+    AppendChars(text_, !event.provider_name().empty() ? event.provider_name()
+                       : row.has(kHasProvider)        ? event.provider_guid()
+                                                      : HeaderName(row.kind, row.header_type));
   }
   if (event.schema() == nullptr) {
     const bool by_id = row.kind == HeaderKind::kMessage || !schema::SchemaRegistry::IsClassic(row.kind);
@@ -277,7 +160,7 @@ void TextRows::AppendEvent(const EventHeader& row) {
   } else {
     AppendFields(event, value_, line_);
   }
-  AppendText(text_, line_);
+  AppendChars(text_, line_);
 }
 
 }  // namespace etwpipe

@@ -23,9 +23,9 @@ struct RowsArgs {
   const EventBatch& batch;
   DecodedEvent& event;                  ///< for the rows' own use; keeps what it learns
   std::optional<int32_t> bias_minutes;  ///< for times; nullopt is UTC
-  bool fields = false;    ///< decode payloads
-  bool messages = false;  ///< fill in message texts; implies that payloads are decoded
-  bool payload = false;   ///< bytes as hex
+  bool fields = false;                  ///< decode payloads
+  bool messages = false;                ///< fill in message texts; implies that payloads are decoded
+  bool payload = false;                 ///< bytes as hex
   /// Columns to print, null where the batch lacks one, and their keys.
   const std::vector<const AnnotationColumn*>& annotations;
   const std::vector<std::string>& annotation_keys;
@@ -47,25 +47,6 @@ class NdjsonRows {
   TimeText time_;
   schema::Value value_;
   std::string text_;
-};
-
-/// RFC 4180 with LF line ends; a null is an empty cell. All fields of an event are one cell of JSON.
-class CsvRows {
- public:
-  explicit CsvRows(const RowsArgs& args);
-  /// The first line of a file.
-  static std::string Titles(bool fields, bool payload, const std::vector<std::string>& annotation_keys);
-  void Append(const EventHeader& row, size_t index);
-  size_t size() const { return text_.size(); }
-  std::string Take() { return std::string(text_.data(), text_.size()); }
-
- private:
-  const RowsArgs& args_;
-  fmt::memory_buffer text_;
-  TimeText time_;
-  JsonWriter json_;
-  schema::Value value_;
-  std::string hex_;
 };
 
 /// For people: time, cpu, pid, tid, then what the event is and its fields; without fields aligned header columns.

@@ -54,6 +54,12 @@ class FieldsWriter {
     json_.EndObject();
   }
 
+  size_t One(size_t at) {
+    at_ = at;
+    Element();
+    return at_;
+  }
+
  private:
   void Key() { json_.Key(schema_.properties[tokens_[at_].property].name); }
 
@@ -97,10 +103,11 @@ class FieldsWriter {
   }
 
   static bool IsCharacters(const Property& property) {
-    const bool narrow = property.in == InType::kAnsiChar || property.in == InType::kUInt8 || property.in == InType::kInt8;
+    const bool narrow =
+        property.in == InType::kAnsiChar || property.in == InType::kUInt8 || property.in == InType::kInt8;
     const bool wide = property.in == InType::kUnicodeChar || property.in == InType::kUInt16;
-    const bool text = property.in == InType::kAnsiChar || property.in == InType::kUnicodeChar ||
-                      property.out == OutType::kString;
+    const bool text =
+        property.in == InType::kAnsiChar || property.in == InType::kUnicodeChar || property.out == OutType::kString;
     return (narrow || wide) && text;
   }
 
@@ -155,6 +162,10 @@ void WriteNumber(JsonWriter& json, std::string_view key, std::span<const std::by
 
 void WriteFields(JsonWriter& json, const DecodedEvent& event, Value& scratch) {
   FieldsWriter(json, event, scratch).Run(event.fields().consumed);
+}
+
+size_t WriteField(JsonWriter& json, const DecodedEvent& event, size_t at, Value& scratch) {
+  return FieldsWriter(json, event, scratch).One(at);
 }
 
 void WriteExtendedItems(JsonWriter& json, const EventHeader& row, Value& scratch) {

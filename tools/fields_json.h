@@ -7,11 +7,14 @@
 
 namespace etwpipe {
 
-/// Writes the object of an event's fields: numbers as numbers (beyond 2^53 as strings), pointers and hexadecimal types as
-/// "0x...", arrays and structs as such, text-like arrays of characters as one string, values of a map as
+/// Writes the object of an event's fields: numbers as numbers (beyond 2^53 as strings), pointers and hexadecimal types
+/// as "0x...", arrays and structs as such, text-like arrays of characters as one string, values of a map as
 /// {"value": 1, "name": "Induced"}. Bytes behind the last field are "_extra" in hex. The event has a schema and decoded
 /// fields. `scratch` keeps memory from call to call.
 void WriteFields(JsonWriter& json, const DecodedEvent& event, schema::Value& scratch);
+
+/// Writes the value of the field that begins at token `at`, without its name; returns the token behind it.
+size_t WriteField(JsonWriter& json, const DecodedEvent& event, size_t at, schema::Value& scratch);
 
 /// Writes members for what stands beside the payload, each only where the event has it: activity_id,
 /// related_activity_id, sid, session, stack (addresses, leaf first), stack_match_id, stack_key, process_start_key,

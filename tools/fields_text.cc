@@ -155,7 +155,8 @@ void AppendMessage(const DecodedEvent& event, Value& scratch, std::string& out) 
     if (next == 'n' || next == 'r' || next == 't') out.push_back(' ');
     if (!IsDigit(next)) continue;
     size_t number = static_cast<size_t>(next - '0');
-    if (at + 1 < message.size() && IsDigit(message[at + 1])) number = number * 10 + static_cast<size_t>(message[++at] - '0');
+    if (at + 1 < message.size() && IsDigit(message[at + 1]))
+      number = number * 10 + static_cast<size_t>(message[++at] - '0');
     if (at + 1 < message.size() && message[at + 1] == '!') {
       const size_t close = message.find('!', at + 2);
       if (close != std::string_view::npos) at = close;

@@ -9,6 +9,7 @@
 #include "formats/etl/etl_sink.h"
 #include "formats/etwp/etwp_sink.h"
 #include "tools/common_options.h"
+#include "tools/csv_tables_sink.h"
 #include "tools/print_sink.h"
 
 namespace etwpipe {
@@ -32,9 +33,10 @@ std::string ExtensionOf(const std::string& path) {
 }  // namespace
 
 void OutputOptions::Add(po::options_description& options) {
-  options.add_options()                                                                                            //
-      ("output,o", po::value(&path)->value_name("OUTPUT"), "the file to write; - is standard output")              //
-      ("to", po::value(&to)->value_name("etl|etwp|ndjson|csv"), "output format (default: by OUTPUT's extension)")  //
+  options.add_options()  //
+      ("output,o", po::value(&path)->value_name("OUTPUT"),
+       "the file to write (csv: a folder with a table per kind of event); - is standard output")(
+          "to", po::value(&to)->value_name("etl|etwp|ndjson|csv"), "output format (default: by OUTPUT's extension)")  //
       ("compress", po::value(&compress)->value_name("auto|none|xpress"),
        "buffers of an .etl (default: auto, as the input)")                                           //
       ("level", po::value(&level)->value_name("fast|default|max"), "how hard to compress an .etwp")  //
@@ -79,6 +81,7 @@ std::unique_ptr<Sink> OutputOptions::MakeSink(const std::string& spool_dir, std:
     options.keep_paths = keep_paths;
     return std::make_unique<etwp::EtwpSink>(options);
   }
+  if (to == "csv" && path != "-") return std::make_unique<CsvTablesSink>(path, force);
   PrintSinkOptions options;
   options.path = path;
   options.force = force;

@@ -5,25 +5,12 @@
 #include <algorithm>
 #include <span>
 
+#include "tools/annotation_keys.h"
+#include "tools/csv_rows.h"
 #include "tools/event_rows.h"
 #include "tools/time_text.h"
 
 namespace etwpipe {
-namespace {
-
-// The last part of each column's name, or all of it where two columns share the last part.
-std::vector<std::string> AnnotationKeys(const std::vector<AnnotationInfo>& columns) {
-  std::vector<std::string> keys;
-  for (const auto& column : columns) {
-    const auto same = std::count_if(columns.begin(), columns.end(), [&](const AnnotationInfo& other) {
-      return other.short_name() == column.short_name();
-    });
-    keys.emplace_back(same > 1 ? std::string_view(column.name) : column.short_name());
-  }
-  return keys;
-}
-
-}  // namespace
 
 struct PrintSink::Chunk final : SinkChunk {
   std::string text;
@@ -47,7 +34,8 @@ Status PrintSink::Begin(const BeginArgs& args) {
   if (!file.ok()) return file.status();
   file_ = std::move(*file);
   std::string titles;
-  if (options_.format == PrintFormat::kCsv) titles = CsvRows::Titles(options_.fields, options_.payload, annotation_keys_);
+  if (options_.format == PrintFormat::kCsv)
+    titles = CsvRows::Titles(options_.fields, options_.payload, annotation_keys_);
   if (options_.format == PrintFormat::kText) titles = TextRows::Titles(options_.local, options_.fields);
   return file_->Append(std::as_bytes(std::span(titles)));
 }

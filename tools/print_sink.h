@@ -23,7 +23,7 @@ struct PrintSinkOptions {
   bool fields = true;     ///< decode payloads
   bool messages = false;  ///< fill in message texts
   bool payload = false;   ///< payload bytes as hex
-  bool local = false;    ///< times in the recording machine's zone
+  bool local = false;     ///< times in the recording machine's zone
   /// Stop after so many events; the run then ends with a status that Settle() turns into success.
   std::optional<uint64_t> limit;
 };
@@ -34,7 +34,9 @@ class PrintSink final : public Sink {
   explicit PrintSink(PrintSinkOptions options) : options_(std::move(options)) {}
   ~PrintSink() override;
 
-  SinkInfo info() const override { return {Order::kTime, true, options_.fields || options_.messages ? kSchemas : kNoFacts}; }
+  SinkInfo info() const override {
+    return {Order::kTime, true, options_.fields || options_.messages ? kSchemas : kNoFacts};
+  }
   Status Begin(const BeginArgs& args) override;
   Result<std::unique_ptr<SinkChunk>> Prepare(EventBatch& batch) const override;
   Status Cut(std::unique_ptr<SinkChunk> chunk, std::vector<std::unique_ptr<SinkBlock>>& blocks) override;
@@ -55,7 +57,7 @@ class PrintSink final : public Sink {
   PrintSinkOptions options_;
   const TraceContext* trace_ = nullptr;
   Diagnostics* diagnostics_ = nullptr;
-  mutable ObjectPool<DecodedEvent> events_;  // what threads learnt of schemas, for the next batch
+  mutable ObjectPool<DecodedEvent> events_;   // what threads learnt of schemas, for the next batch
   std::vector<std::string> annotation_keys_;  // one per column that stages produce
   std::vector<std::string> annotation_names_;
   std::unique_ptr<OutputFile> file_;

@@ -9,9 +9,10 @@ Result<std::unique_ptr<Source>> ReadTrace(const ReadTraceArgs& args) {
   Plan& plan = args.plan != nullptr ? *args.plan : no_stages;
   const SinkInfo sink = args.sink.info();
   const bool survey = plan.facts != kNoFacts || (sink.facts != kNoFacts && !sink.facts_at_end);
-  auto source = OpenSource(
-      args.path,
-      {.spool_dir = args.options.spool_dir, .several_passes = survey, .show_carriers = args.show_carriers, .diagnostics = args.diagnostics});
+  auto source = OpenSource(args.path, {.spool_dir = args.options.spool_dir,
+                                       .several_passes = survey,
+                                       .show_carriers = args.show_carriers,
+                                       .diagnostics = args.diagnostics});
   if (!source.ok()) return source.status();
   const auto summary = Execute({.source = **source,
                                 .plan = plan,

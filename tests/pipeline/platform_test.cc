@@ -115,10 +115,15 @@ TEST_F(Platform, AFolderIsReplacedAsAWhole) {
   const auto path = folder_ / "tables";
   fs::create_directories(path);
   std::ofstream(path / "old.csv") << "old";
-  EXPECT_FALSE(OutputFolder::Create(path.string(), false).ok());
-  auto folder = OutputFolder::Create(path.string(), true);
+  EXPECT_FALSE(OutputFolder::Create(path.string(), false, ".csv").ok());
+  EXPECT_FALSE(OutputFolder::Create(path.string(), true, ".txt").ok()) << "it holds something else";
+  EXPECT_TRUE(fs::exists(path / "old.csv"));
+  auto folder = OutputFolder::Create(path.string(), true, ".csv");
   ASSERT_TRUE(folder.ok());
-  std::ofstream(fs::path((*folder)->temporary_path()) / "new.csv") << "new";
+  const auto append = [&](std::string_view text) {
+    return (*folder)->Append("new.csv", std::as_bytes(std::span(text.data(), text.size()))).ok();
+  };
+  ASSERT_TRUE(append("n") && append("ew"));
   ASSERT_TRUE((*folder)->Commit().ok());
   EXPECT_FALSE(fs::exists(path / "old.csv"));
   EXPECT_EQ(ReadText(path / "new.csv"), "new");
