@@ -17,6 +17,12 @@ struct Extents {
   size_t next = 0;
 };
 
+// For small payloads of schemas with nested structs.
+constexpr size_t kSpareSteps = 64;
+
+// SID_MAX_SUB_AUTHORITIES of Windows.
+constexpr uint8_t kMaxSubAuthorities = 15;
+
 // The outcome of measuring: kComplete means there are Extents.
 using Measured = DecodeOutcome;
 
@@ -55,7 +61,7 @@ class Walk {
   Walk(const EventSchema& schema, Bytes payload, uint32_t pointer_size, std::vector<uint64_t>& numbers,
        std::vector<Token>* tokens)
       : schema_(schema), payload_(payload), pointer_size_(pointer_size), numbers_(numbers), tokens_(tokens) {
-    max_tokens_ = 2 * payload.size() + 4 * schema.properties.size() + 64;
+    max_steps_ = 4 * (payload.size() + schema.properties.size()) + kSpareSteps;
     numbers_.assign(schema.properties.size(), 0);
   }
 
@@ -103,9 +109,11 @@ class Walk {
     size_t done = 0;
     while (rest ? at_ < payload_.size() : done < count) {
       const size_t before = at_;
+      const size_t mark = tokens_ == nullptr ? 0 : tokens_->size();
       const DecodeOutcome outcome = Element(index, property, depth);
       // What is left over of an array to the end is left over of the event.
       if (rest && outcome == DecodeOutcome::kShort) {
+        if (tokens_ != nullptr) tokens_->resize(mark);
         at_ = before;
         break;
       }
@@ -120,15 +128,17 @@ class Walk {
   // The value of the one element of a property at the current place.
   std::optional<Bytes> Here(size_t index) {
     Extents extents;
-    if (Measure(schema_.properties[index], extents) != DecodeOutcome::kComplete) return std::nullopt;
+    if (!Step() || Measure(schema_.properties[index], extents) != DecodeOutcome::kComplete) return std::nullopt;
     return payload_.subspan(extents.value, extents.value_size);
   }
   void MoveTo(size_t offset) { at_ = offset; }
 
  private:
-  // False when a hostile schema makes more of the payload than there is.
+  // False when a hostile schema makes more of the payload than there is. Pads count: they are work without tokens.
+  bool Step() { return ++steps_ <= max_steps_; }
+
   bool Emit(TokenKind kind, size_t property, size_t offset, size_t size) {
-    if (++emitted_ > max_tokens_) return false;
+    if (!Step()) return false;
     if (tokens_ != nullptr) {
       tokens_->push_back(
           {kind, static_cast<uint16_t>(property), static_cast<uint16_t>(offset), static_cast<uint16_t>(size)});
@@ -148,9 +158,9 @@ class Walk {
     Extents extents;
     const Measured measured = Measure(property, extents);
     if (measured != DecodeOutcome::kComplete) return measured;
-    if (property.in != InType::kPad && !Emit(TokenKind::kValue, index, extents.value, extents.value_size)) {
-      return DecodeOutcome::kBad;
-    }
+    const bool in_bounds =
+        property.in == InType::kPad ? Step() : Emit(TokenKind::kValue, index, extents.value, extents.value_size);
+    if (!in_bounds) return DecodeOutcome::kBad;
     if (extents.value_size <= 8 && extents.value_size > 0) {
       numbers_[index] = NumberAt(property.in, payload_.subspan(extents.value, extents.value_size));
     }
@@ -228,6 +238,7 @@ class Walk {
     const size_t left = payload_.size() - at_;
     if (left < prefix + 8) return DecodeOutcome::kShort;
     const auto count = LoadAt<uint8_t>(payload_.data(), at_ + prefix + 1);
+    if (count > kMaxSubAuthorities) return DecodeOutcome::kBad;
     return Plain(prefix, 8 + 4 * uint64_t{count}, extents);
   }
 
@@ -236,7 +247,7 @@ class Walk {
     if (property.length == Extent::kRest) return Plain(0, left / unit * unit, extents);
     if (property.length == Extent::kPrefix16) {
       if (left < 2) return DecodeOutcome::kShort;
-      return Plain(2, LoadAt<uint16_t>(payload_.data(), at_), extents);
+      return Plain(2, uint64_t{LoadAt<uint16_t>(payload_.data(), at_)} * unit, extents);
     }
     if (property.length == Extent::kNone) return Plain(0, unit, extents);
     uint64_t length = 0;
@@ -275,8 +286,8 @@ class Walk {
   std::vector<uint64_t>& numbers_;
   std::vector<Token>* tokens_;
   size_t at_ = 0;
-  size_t emitted_ = 0;
-  size_t max_tokens_ = 0;
+  size_t steps_ = 0;
+  size_t max_steps_ = 0;
   bool unterminated_ = false;
 };
 

@@ -42,8 +42,8 @@ struct DecodedFields {
   std::vector<uint64_t> numbers_;  // last value of each property, for counts and lengths
 };
 
-/// Splits `payload` by `schema`. Never reads outside it, never fails as a whole, gives at most 2 tokens a byte plus 4 a
-/// property; no allocation once `fields` is warm. `pointer_size` is that of the event.
+/// Splits `payload` by `schema`. Never reads outside it, never fails as a whole, gives at most 4 tokens a byte and
+/// a property plus 64; no allocation once `fields` is warm. `pointer_size` is that of the event.
 DecodeOutcome Decode(const EventSchema& schema, std::span<const std::byte> payload, uint32_t pointer_size,
                      DecodedFields& fields);
 

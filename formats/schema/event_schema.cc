@@ -75,16 +75,25 @@ class Check {
   std::vector<int> depth_;  // 0 for the top level
 };
 
-// Bytes of a property if every event has the same number of them.
-uint32_t ConstantSize(const Property& property, uint32_t pointer_size) {
-  uint32_t size = FixedSize(property.in, pointer_size);
-  if (property.length == Extent::kFixed && size == 0) {
-    if (property.in == InType::kBinary || property.in == InType::kPad || property.in == InType::kAnsiString) {
-      size = property.length_value;
-    } else if (property.in == InType::kUnicodeString) {
-      size = uint32_t{property.length_value} * 2;
-    }
+// Bytes of one element if every event has the same number of them, else 0.
+uint64_t ConstantElementSize(const Property& property, uint32_t pointer_size) {
+  switch (property.in) {
+    case InType::kBinary:
+    case InType::kPad:
+    case InType::kAnsiString: return property.length == Extent::kFixed ? property.length_value : 0;
+    case InType::kUnicodeString: return property.length == Extent::kFixed ? property.length_value * uint64_t{2} : 0;
+    case InType::kAnsiChar:
+    case InType::kUnicodeChar: break;
+    default: return FixedSize(property.in, pointer_size);
   }
+  const uint64_t unit = FixedSize(property.in, pointer_size);
+  if (property.length == Extent::kNone) return unit;
+  return property.length == Extent::kFixed ? unit * property.length_value : 0;
+}
+
+// Bytes of a property if every event has the same number of them, else 0.
+uint64_t ConstantSize(const Property& property, uint32_t pointer_size) {
+  const uint64_t size = ConstantElementSize(property, pointer_size);
   if (property.count == Extent::kFixed) return size * property.count_value;
   return property.count == Extent::kNone ? size : 0;
 }
@@ -111,9 +120,9 @@ Status EventSchema::Finish() {
     uint32_t offset = 0;
     for (size_t i = 0; i < top_level; ++i) {
       offsets[i] = offset;
-      const uint32_t size = ConstantSize(properties[i], pointer_size);
+      const uint64_t size = ConstantSize(properties[i], pointer_size);
       if (size == 0 || offset + size > 0xFFFF) break;
-      offset += size;
+      offset += static_cast<uint32_t>(size);
     }
   }
   return {};

@@ -117,6 +117,11 @@ const ProviderName* FindProvider(const Guid& guid) {
   return nullptr;
 }
 
+std::string NameOrGuid(const Guid& guid) {
+  const ProviderName* known = FindProvider(guid);
+  return known != nullptr ? std::string(known->name) : ToString(guid);
+}
+
 std::vector<Guid> ProvidersNamed(std::string_view name) {
   std::vector<Guid> guids;
   if (name.empty()) return guids;

@@ -25,6 +25,9 @@ const std::vector<ProviderName>& KnownProviders();
 /// The entry of `guid`, or null. Not for the per-event path.
 const ProviderName* FindProvider(const Guid& guid);
 
+/// The provider name of the entry of `guid`, or the GUID's text where there is none. Not for the per-event path.
+std::string NameOrGuid(const Guid& guid);
+
 /// GUIDs that bear `name` as provider name or as class, without regard to case: all kernel groups for
 /// "Windows Kernel". Empty when the name is unknown.
 std::vector<Guid> ProvidersNamed(std::string_view name);

@@ -175,8 +175,10 @@ void ReadValue(const Property& property, Bytes bytes, Value& value) {
   value.real = 0;
   value.single = false;
   value.text.clear();
-  if (IsUtf16(property.in) && property.in != InType::kUnicodeChar) return SetUtf16(bytes, value);
-  if (IsNarrowText(property.in) && property.in != InType::kAnsiChar) return SetNarrow(bytes, value);
+  // A lone character is its code; several are text.
+  const bool code = property.length == Extent::kNone;
+  if (IsUtf16(property.in) && !(property.in == InType::kUnicodeChar && code)) return SetUtf16(bytes, value);
+  if (IsNarrowText(property.in) && !(property.in == InType::kAnsiChar && code)) return SetNarrow(bytes, value);
   switch (property.in) {
     case InType::kNull:
     case InType::kStruct:
