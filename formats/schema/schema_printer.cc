@@ -29,6 +29,11 @@ std::string Quoted(std::string_view text) {
   return quoted + '"';
 }
 
+auto Key(const EventSchema& schema) {
+  return std::tuple(schema.provider->guid, schema.provider->name, !schema.key.classic, schema.key.number,
+                    schema.key.first_version);
+}
+
 class Printer {
  public:
   std::string Run(std::vector<std::shared_ptr<const EventSchema>> schemas) {
@@ -46,11 +51,6 @@ class Printer {
   }
 
  private:
-  static auto Key(const EventSchema& schema) {
-    return std::tuple(schema.provider->guid, schema.provider->name, !schema.key.classic, schema.key.number,
-                      schema.key.first_version);
-  }
-
   template <typename... Args>
   void Add(fmt::format_string<Args...> format, Args&&... args) {
     fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
