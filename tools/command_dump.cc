@@ -55,17 +55,19 @@ class DumpCommand final : public Subcommand {
     ETWPIPE_RETURN_IF_ERROR(fail_on_.Check());
     ETWPIPE_RETURN_IF_ERROR(read_.Check());
     if (!payload_.empty()) ETWPIPE_RETURN_IF_ERROR(CheckChoice("--payload", payload_, {"hex"}));
+    const auto surveyors = schemas_.Surveyors();
+    if (!surveyors.ok()) return surveyors.status();
     const auto limit = ParseCount("--limit", limit_);
     if (!limit.ok()) return limit.status();
-    return ForEachFile(args.arguments, [&](const std::string& file) { return DumpFile(file, *limit, args); });
+    return ForEachFile(args.arguments,
+                       [&](const std::string& file) { return DumpFile(file, *limit, *surveyors, args); });
   }
 
  private:
-  Status DumpFile(const std::string& file, std::optional<uint64_t> limit, const CommandArgs& args) const {
+  Status DumpFile(const std::string& file, std::optional<uint64_t> limit, const SurveyorFactory& surveyors,
+                  const CommandArgs& args) const {
     auto plan = filter_.MakePlan(args.registry);
     if (!plan.ok()) return plan.status();
-    const auto surveyors = schemas_.Surveyors();
-    if (!surveyors.ok()) return surveyors.status();
     PrintSinkOptions options;
     options.format = format_.value == "csv"      ? PrintFormat::kCsv
                      : format_.value == "ndjson" ? PrintFormat::kNdjson
@@ -84,7 +86,7 @@ class DumpCommand final : public Subcommand {
                                    .diagnostics = &diagnostics,
                                    .plan = &*plan,
                                    .show_carriers = carriers_,
-                                   .surveyors = *surveyors});
+                                   .surveyors = surveyors});
     if (!source.ok()) return sink.Settle(source.status());
     return fail_on_.Judge(file, (*source)->context().info, diagnostics);
   }

@@ -92,9 +92,11 @@ class RunCommand final : public Subcommand {
     if (dry_run_ && args.arguments.empty()) return Print(plan->ToText());
 
     if (args.arguments.empty()) return Status::InvalidArgument("run: INPUT is missing; see etwpipe run --help");
+    const auto surveyors = schemas_.Surveyors();
+    if (!surveyors.ok()) return surveyors.status();
     const std::string& input = args.arguments.front();
     if (!dry_run_ || !output_.path.empty()) ETWPIPE_RETURN_IF_ERROR(CheckOutput(input));
-    return RunPlan(input, *plan, args);
+    return RunPlan(input, *plan, *surveyors, args);
   }
 
  private:
@@ -124,11 +126,10 @@ class RunCommand final : public Subcommand {
     return {};
   }
 
-  Status RunPlan(const std::string& input, Plan& plan, const CommandArgs& args) const {
+  Status RunPlan(const std::string& input, Plan& plan, const SurveyorFactory& surveyors,
+                 const CommandArgs& args) const {
     const double started = MonotonicSeconds();
     Diagnostics diagnostics;
-    const auto surveyors = schemas_.Surveyors();
-    if (!surveyors.ok()) return surveyors.status();
     const bool may_restore = output_.to == "etl" && output_.compress == "auto" && plan.stages.empty();
     auto source = OpenSource(input, {.spool_dir = read_.spool_dir,
                                      .several_passes = may_restore || plan.analysis_passes > 0 ||
@@ -153,7 +154,7 @@ class RunCommand final : public Subcommand {
       if (!relog) ETWPIPE_RETURN_IF_ERROR(restored);
       if (relog) PrintNote(fmt::format("{}; the events that can be read are written anew", restored.message()));
     }
-    if (relog) ETWPIPE_RETURN_IF_ERROR(Relog(**source, plan, *surveyors, diagnostics, progress, args.cancel, report));
+    if (relog) ETWPIPE_RETURN_IF_ERROR(Relog(**source, plan, surveyors, diagnostics, progress, args.cancel, report));
     report.bytes_in = std::max(info.file_size, progress.bytes_done());
     report.seconds = MonotonicSeconds() - started;
     progress.Clear();

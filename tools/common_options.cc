@@ -9,6 +9,7 @@
 
 #include "pipeline/platform.h"
 #include "tools/command_line.h"
+#include "tools/standard_output.h"
 
 namespace etwpipe {
 namespace {
@@ -74,8 +75,23 @@ Status ReadOptions::Check() {
 }
 
 void SchemaOptions::Add(po::options_description& options) {
-  options.add_options()("manifest", po::value(&sources.manifests)->value_name("FILE|DIR"),
-                        "describe events by a manifest (.man, .xml, .schema); repeatable");
+  options.add_options()  //
+      ("manifest", po::value(&sources.manifests)->value_name("FILE|DIR"),
+       "describe events by a manifest (.man, .xml, .schema); repeatable")  //
+      ("clr-ids", po::value(&clr_ids)->value_name("safe|strict|lenient"),
+       "how far to believe the documentation's ids of CLR method events (default: safe)");
+}
+
+Result<SurveyorFactory> SchemaOptions::Surveyors() {
+  ETWPIPE_RETURN_IF_ERROR(CheckChoice("--clr-ids", clr_ids, {"safe", "strict", "lenient"}));
+  sources.clr_ids = clr_ids == "strict"    ? schema::ClrIds::kStrict
+                    : clr_ids == "lenient" ? schema::ClrIds::kLenient
+                                           : schema::ClrIds::kSafe;
+  sources.environment = Environment("ETWPIPE_MANIFEST_PATH");
+  auto made = schema::MakeSurveyors(sources);
+  if (!made.ok()) return made.status();
+  for (const auto& problem : made->problems) PrintNote(problem);
+  return std::move(made->factory);
 }
 
 void FormatOption::Add(po::options_description& options, std::initializer_list<std::string_view> choices) {

@@ -26,13 +26,15 @@ struct ReadOptions {
   Status Check();
 };
 
-/// --manifest: where schemas come from beside the trace and the program.
+/// --manifest and --clr-ids: where schemas come from beside the trace and the program.
 struct SchemaOptions {
   schema::SchemaSources sources;
+  std::string clr_ids = "safe";
 
   void Add(boost::program_options::options_description& options);
-  /// Reads the manifests; an error names the file.
-  Result<SurveyorFactory> Surveyors() const { return schema::MakeSurveyorFactory(sources); }
+  /// Reads the manifests and the folders of ETWPIPE_MANIFEST_PATH; an error names the file. What is wrong in a folder
+  /// is printed to standard error.
+  Result<SurveyorFactory> Surveyors();
 };
 
 /// --format, one word of a fixed list.

@@ -10,6 +10,7 @@ void DecodeCounts::AddTo(Diagnostics& diagnostics) const {
   if (short_payload != 0) diagnostics.AddCount(DiagnosticId::kPayloadShort, short_payload);
   if (extra != 0) diagnostics.AddCount(DiagnosticId::kPayloadExtra, extra);
   if (bad != 0) diagnostics.AddCount(DiagnosticId::kPayloadBad, bad);
+  if (alias != 0) diagnostics.AddCount(DiagnosticId::kClrIdAlias, alias);
 }
 
 DecodedEvent::DecodedEvent(const TraceContext& trace) : trace_(trace) {
@@ -24,6 +25,7 @@ void DecodedEvent::Load(const EventHeader& row, bool fields) {
     counts_.unknown += lookup_ ? 1 : 0;
     return;
   }
+  if (!schema_->key.classic && schema_->key.number != row.id) ++counts_.alias;
   if (!fields) return;
   switch (schema::Decode(*schema_, row.payload(), row.pointer_size(), fields_)) {
     case schema::DecodeOutcome::kComplete: break;

@@ -18,6 +18,7 @@ struct DecodeCounts {
   uint64_t short_payload = 0;
   uint64_t extra = 0;
   uint64_t bad = 0;
+  uint64_t alias = 0;  ///< known by an id of the CLR documentation only
 
   void AddTo(Diagnostics& diagnostics) const;
 };

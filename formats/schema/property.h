@@ -111,10 +111,11 @@ struct ValueMap {
   struct Entry {
     uint64_t value = 0;
     std::string name;
+    uint64_t mask = 0;  ///< for bits: the field whose value this is; 0 means the bits of `value` themselves
     friend bool operator==(const Entry&, const Entry&) = default;
   };
   std::string name;
-  bool bits = false;           ///< entries are masks; a value has every name whose mask it contains
+  bool bits = false;           ///< a value has the name of every entry that equals its bits under the entry's mask
   std::vector<Entry> entries;  ///< in the order of the source
 
   /// The name of `value`; for bits all names joined by '|', with what has no name as hex at the end. Empty if there is

@@ -81,7 +81,8 @@ class Printer {
     Add("{} {}\n", map.bits ? "flags" : "map", Quoted(name));
     for (const auto& entry : map.entries) {
       if (map.bits) {
-        Add("  0x{:x} {}\n", entry.value, Quoted(entry.name));
+        const std::string mask = entry.mask == 0 ? std::string() : fmt::format("/0x{:x}", entry.mask);
+        Add("  0x{:x}{} {}\n", entry.value, mask, Quoted(entry.name));
       } else {
         Add("  {} {}\n", entry.value, Quoted(entry.name));
       }

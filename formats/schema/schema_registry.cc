@@ -2,6 +2,8 @@
 
 #include <xxhash.h>
 
+#include <algorithm>
+
 #include "formats/schema/extended_items.h"
 
 namespace etwpipe::schema {
@@ -13,6 +15,11 @@ std::shared_ptr<const EventSchema> SchemaRegistry::Ask(const SchemaRequest& requ
     if (auto schema = supplier->Find(request)) return schema;
   }
   return nullptr;
+}
+
+bool SchemaRegistry::DependsOnPayload(const SchemaRequest& request) const {
+  return std::any_of(suppliers_.begin(), suppliers_.end(),
+                     [&](const auto& supplier) { return supplier->DependsOnPayload(request); });
 }
 
 const EventSchema* SchemaLookup::Find(const EventHeader& row) {
@@ -30,21 +37,25 @@ const EventSchema* SchemaLookup::Find(const EventHeader& row) {
     key.metadata_low = hash.low64;
     key.metadata_high = hash.high64;
   }
-  if (last_ != nullptr && key == last_key_) return last_->get();
+  if (last_ != nullptr && key == last_key_) return last_->schema.get();
   auto known = known_.find(key);
+  if (known != known_.end() && !known->second.ask_again) {
+    last_key_ = key;
+    last_ = &known->second;
+    return last_->schema.get();
+  }
+  const SchemaRequest request{row, trace_.provider_guid(row), metadata,
+                              FindExtendedItem(row, ExtendedType::kProviderTraits)};
   if (known == known_.end()) {
     if (known_.size() >= SchemaRegistry::kMaxKinds) {
       known_.clear();
+      last_ = nullptr;
       ++generation_;
     }
-    known = known_
-                .emplace(key, registry_.Ask({row, trace_.provider_guid(row), metadata,
-                                             FindExtendedItem(row, ExtendedType::kProviderTraits)}))
-                .first;
+    known = known_.emplace(key, Known{nullptr, registry_.DependsOnPayload(request)}).first;
   }
-  last_key_ = key;
-  last_ = &known->second;
-  return last_->get();
+  known->second.schema = registry_.Ask(request);
+  return known->second.schema.get();
 }
 
 }  // namespace etwpipe::schema

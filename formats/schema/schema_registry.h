@@ -30,6 +30,8 @@ class SchemaSupplier {
   virtual ~SchemaSupplier() = default;
   /// The schema of the event, or null.
   virtual std::shared_ptr<const EventSchema> Find(const SchemaRequest& request) const = 0;
+  /// Whether two events of the same provider, id, opcode, version and metadata may get different schemas.
+  virtual bool DependsOnPayload(const SchemaRequest&) const { return false; }
 };
 
 /// Suppliers in the order they are asked. Fixed before the first event; lookups from any thread.
@@ -46,6 +48,7 @@ class SchemaRegistry {
  private:
   friend class SchemaLookup;
   std::shared_ptr<const EventSchema> Ask(const SchemaRequest& request) const;
+  bool DependsOnPayload(const SchemaRequest& request) const;
 
   std::vector<std::shared_ptr<const SchemaSupplier>> suppliers_;
 };
@@ -73,11 +76,16 @@ class SchemaLookup {
     }
   };
 
+  struct Known {
+    std::shared_ptr<const EventSchema> schema;
+    bool ask_again = false;  // the answer depends on the payload
+  };
+
   const SchemaRegistry& registry_;
   const TraceContext& trace_;
-  std::unordered_map<Key, std::shared_ptr<const EventSchema>, KeyHash> known_;
+  std::unordered_map<Key, Known, KeyHash> known_;
   Key last_key_;
-  const std::shared_ptr<const EventSchema>* last_ = nullptr;
+  const Known* last_ = nullptr;  // null where it must not be used again
   uint64_t generation_ = 0;
 };
 

@@ -235,9 +235,15 @@ class Parser {
     switch (block_) {
       case Block::kNone: return Error("an indented line needs a map, flags, layout or event above it");
       case Block::kMap: {
-        const auto value = words.size() == 2 ? NumberOf(words[0].text) : std::nullopt;
-        if (!value) return Error("expected VALUE NAME");
-        map_->entries.push_back({*value, words[1].text});
+        if (words.size() != 2) return Error("expected VALUE NAME");
+        const std::string_view number = words[0].text;
+        const size_t slash = map_->bits ? number.find('/') : std::string_view::npos;
+        const auto value = NumberOf(number.substr(0, slash));
+        const auto mask = slash == std::string_view::npos ? uint64_t{0} : NumberOf(number.substr(slash + 1));
+        if (!value || !mask) return Error("expected VALUE NAME");
+        if ((*value & ~*mask) != 0 && slash != std::string_view::npos)
+          return Error("the value has bits outside its mask");
+        map_->entries.push_back({*value, words[1].text, *mask});
         return {};
       }
       case Block::kEvent:

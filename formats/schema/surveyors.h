@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "formats/schema/clr_aliases.h"
 #include "pipeline/survey.h"
 
 namespace etwpipe::schema {
@@ -11,9 +12,16 @@ namespace etwpipe::schema {
 /// Where schemas come from beside the trace and the program.
 struct SchemaSources {
   std::vector<std::string> manifests;  ///< files and folders (manifest_files.h)
+  std::string environment;             ///< folders, separated by colons: ETWPIPE_MANIFEST_PATH
+  ClrIds clr_ids = ClrIds::kSafe;
+};
+
+struct Surveyors {
+  SurveyorFactory factory;
+  std::vector<std::string> problems;  ///< sentences about the files, each with the name of its file
 };
 
 /// Reads the manifests now; an error names the file. The surveyors set a SchemaRegistry and a ProcessTable, as asked.
-Result<SurveyorFactory> MakeSurveyorFactory(const SchemaSources& sources);
+Result<Surveyors> MakeSurveyors(const SchemaSources& sources);
 
 }  // namespace etwpipe::schema

@@ -104,6 +104,35 @@ event "a b/c" id 7 v2..3 level 4 task 5:T opcode 1:Start keyword 0x10 channel C 
   EXPECT_EQ(schema.FixedOffset(2, 8), EventSchema::kMoves);
 }
 
+TEST(SchemaText, AFieldOfBitsHasNamesForItsValues) {
+  const std::string text = std::string(kProvider) + R"(
+flags Flags
+  0x1 One
+  0x80/0x380 Low
+  0x180/0x380 Both
+  0x300/0x300 High
+event E id 1
+  F u32 Flags
+)";
+  const Schemas schemas = Parse(text);
+  ASSERT_EQ(schemas.size(), 1u);
+  const ValueMap& map = *schemas[0]->maps.at(0);
+  EXPECT_EQ(map.NameOf(0x81), "One|Low");
+  EXPECT_EQ(map.NameOf(0x180), "Both") << "and not Low, whose bit it contains";
+  EXPECT_EQ(map.NameOf(0x300), "High");
+  EXPECT_EQ(map.NameOf(0x100), "") << "no entry has this value";
+  EXPECT_EQ(map.NameOf(0x101), "One|0x100");
+  EXPECT_EQ(map.NameOf(0x1001 | 0x180), "One|Both|0x1000");
+  const Schemas again = Parse(PrintSchemaText(schemas));
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_EQ(again[0]->maps.at(0)->entries, map.entries);
+  for (const std::string_view line : {"0x400/0x380 Outside", "0x1/ Nothing", "/0x1 Nothing", "0x1/0x1/0x1 Twice"}) {
+    EXPECT_FALSE(ParseSchemaText("flags F\n  " + std::string(line) + "\n", "file", SchemaOrigin::kBuiltIn).ok())
+        << line;
+  }
+  EXPECT_FALSE(ParseSchemaText("map F\n  1/1 NoBits\n", "file", SchemaOrigin::kBuiltIn).ok());
+}
+
 TEST(SchemaText, ErrorsNameLineAndWord) {
   const struct {
     std::string_view text;
