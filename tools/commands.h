@@ -15,5 +15,6 @@ std::unique_ptr<Subcommand> MakeRunCommand();
 std::unique_ptr<Subcommand> MakeDiffCommand();
 std::unique_ptr<Subcommand> MakeVerifyCommand();
 std::unique_ptr<Subcommand> MakeStagesCommand();
+std::unique_ptr<Subcommand> MakeExplainEventCommand();
 
 }  // namespace etwpipe

@@ -33,6 +33,7 @@ Commands MakeCommands() {
   commands.push_back(MakeDiffCommand());
   commands.push_back(MakeVerifyCommand());
   commands.push_back(MakeStagesCommand());
+  commands.push_back(MakeExplainEventCommand());
   return commands;
 }
 
