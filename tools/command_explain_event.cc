@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <charconv>
+#include <map>
 #include <optional>
 
 #include "formats/schema/builtin_schemas.h"
@@ -157,6 +158,27 @@ void WriteJson(JsonWriter& json, const Schemas& shown, const std::vector<const C
   json.EndLine();
 }
 
+// The same schemas, whose provider has no keywords but theirs.
+Schemas WithOwnKeywords(const Schemas& schemas) {
+  std::map<Guid, std::shared_ptr<schema::ProviderSchema>> providers;
+  Schemas trimmed;
+  for (const auto& schema : schemas) {
+    auto& provider = providers[schema->provider->guid];
+    if (provider == nullptr) {
+      provider = std::make_shared<schema::ProviderSchema>(*schema->provider);
+      std::erase_if(provider->keywords, [&](const auto& keyword) {
+        return std::none_of(schemas.begin(), schemas.end(), [&](const auto& other) {
+          return other->provider->guid == provider->guid && (other->keyword & keyword.mask) != 0;
+        });
+      });
+    }
+    auto copy = std::make_shared<EventSchema>(*schema);
+    copy->provider = provider;
+    trimmed.push_back(std::move(copy));
+  }
+  return trimmed;
+}
+
 class ExplainEventCommand final : public Subcommand {
  public:
   CommandHelp help() const override {
@@ -201,13 +223,20 @@ class ExplainEventCommand final : public Subcommand {
       if (wanted.number ? schema->key.number == *wanted.number : schema->name == wanted.name) shown.push_back(schema);
     }
     const auto documented = Documented(providers, wanted, shown);
+    for (const ClrAlias* alias : documented) {
+      if (wanted.number != alias->id) continue;
+      for (const auto& schema : schema::BuiltInSchemas(alias->manifest_provider)) {
+        const bool known = std::find(shown.begin(), shown.end(), schema) != shown.end();
+        if (schema->key.number == alias->manifest_id && !known) shown.push_back(schema);
+      }
+    }
     if (shown.empty() && documented.empty()) return NoSuchEvent(name, args.arguments[1], all);
     if (format_.json()) {
       JsonWriter json;
       WriteJson(json, shown, documented);
       return Print(json.text());
     }
-    std::string text = schema::PrintSchemaText(shown);
+    std::string text = schema::PrintSchemaText(WithOwnKeywords(shown));
     if (!documented.empty()) text += '\n';
     for (const ClrAlias* alias : documented) text += DocumentedText(*alias);
     return Print(text);
@@ -217,6 +246,8 @@ class ExplainEventCommand final : public Subcommand {
   static Status NoSuchEvent(const std::string& provider, const std::string& event, const Schemas& all) {
     std::vector<std::string> names;
     for (const auto& schema : all) names.push_back(schema->name);
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
     return Status::InvalidArgument(fmt::format("explain-event: \"{}\" has no event \"{}\"{}", provider, event,
                                                DidYouMean(event, names, "")));
   }
