@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "formats/etwp/block_codec.h"
+#include "formats/etwp/block_encoder.h"
 #include "formats/etwp/dictionary.h"
 #include "formats/etwp/restore_section.h"
 #include "pipeline/platform.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "formats/etl/layout.h"
-#include "formats/etwp/block_codec.h"
+#include "formats/etwp/block_decoder.h"
 #include "formats/etwp/restore_section.h"
 #include "formats/etwp/sha256.h"
 #include "formats/xca/xca.h"

@@ -7,7 +7,7 @@
 #include <bitset>
 #include <unordered_map>
 
-#include "formats/etwp/block_codec.h"
+#include "formats/etwp/block_decoder.h"
 #include "formats/etwp/frame.h"
 #include "formats/etwp/restore_section.h"
 
