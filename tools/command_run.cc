@@ -141,7 +141,9 @@ class RunCommand final : public Subcommand {
     const auto* archive = dynamic_cast<const etwp::EtwpSource*>(source->get());
     std::string why_not;
     const bool restore = may_restore && archive != nullptr && etwp::CanRestore(archive->archive(), why_not);
-    if (!why_not.empty()) Note(fmt::format("{}: cannot give its original back: {}; written anew", input, why_not));
+    if (!why_not.empty() && etwp::MeantToRestore(archive->archive())) {
+      Note(fmt::format("{}: cannot give its original back: {}; written anew", input, why_not));
+    }
     bool relog = !restore;
     if (restore) {
       const Status restored = Restore(*archive, progress, args.cancel, report);

@@ -315,6 +315,11 @@ bool CanRestore(const Archive& archive, std::string& reason) {
   return reason.empty();
 }
 
+bool MeantToRestore(const Archive& archive) {
+  // Only a writer that meant to be exact kept the buffers, whatever became of it.
+  return archive.trailer() == nullptr || archive.trailer()->exact() || archive.trailer()->restore_buffers() > 0;
+}
+
 Result<RestoreResult> RestoreEtl(const std::shared_ptr<Archive>& archive, OutputFile& out,
                                  const RestoreOptions& options) {
   std::string reason;

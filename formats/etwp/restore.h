@@ -30,6 +30,10 @@ struct RestoreResult {
 /// True if the archive says that it gives its original back; otherwise `reason` says why not.
 bool CanRestore(const Archive& archive, std::string& reason);
 
+/// True if the archive was written to give its original back, or lacks the end that would tell; false if it never could
+/// (filtered, normalized, not made from an .etl).
+bool MeantToRestore(const Archive& archive);
+
 /// Writes the original .etl to `out`, which must be empty and allow WriteAt(); the caller commits it. Needs a file with
 /// an index, not a stream. kInput when the archive is not exact or damaged, or when the result is not what the archive
 /// promises; nothing of `out` is of use then.

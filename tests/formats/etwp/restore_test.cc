@@ -134,6 +134,7 @@ TEST_F(RestoreTest, ALostBufferIsNotExact) {
   const auto result = Restore(path, folder_.File("back"));
   EXPECT_EQ(result.status().code(), StatusCode::kInput);
   EXPECT_FALSE(std::filesystem::exists(folder_.File("back")));
+  EXPECT_TRUE(etwp::MeantToRestore(**etwp::Archive::Open(*InputFile::Open(path), nullptr)));
 }
 
 TEST_F(RestoreTest, AnotherResultThanTheOriginalIsAnError) {
@@ -160,6 +161,7 @@ TEST_F(RestoreTest, NormalizedArchiveSaysSo) {
   ASSERT_TRUE(archive.ok());
   EXPECT_TRUE((*archive)->trailer()->normalized());
   EXPECT_FALSE((*archive)->trailer()->exact());
+  EXPECT_FALSE(etwp::MeantToRestore(**archive));
   EXPECT_EQ((*archive)->index().restores_size(), 0);
   EXPECT_LT(ReadBytes(options.path).size(), ReadBytes(Archive(original)).size());
 }
