@@ -195,6 +195,10 @@ class RunCommand final : public Subcommand {
     report.summary.events_out = restored->events;
     report.bytes_out = (*out)->size();
     report.restored = restored->identical ? "identical" : "equivalent";
+    if (!restored->checked) {
+      Note(fmt::format("{}: an older archive without a hash of its buffers; the original was restored unchecked",
+                       archive.archive().file()->path()));
+    }
     return {};
   }
 

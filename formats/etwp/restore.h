@@ -25,6 +25,9 @@ struct RestoreResult {
   /// The output is the original bit for bit: its SHA-256 was compared. False for a file with compressed buffers, which
   /// comes back with the same headers, inflated bytes and order, compressed anew.
   bool identical = false;
+  /// The archive held a hash and the result has the same one: of the whole file where `identical`, else of its buffers.
+  /// False only where buffers are compressed and the archive is of a version that kept no hash of them.
+  bool checked = false;
 };
 
 /// True if the archive says that it gives its original back; otherwise `reason` says why not.
