@@ -50,7 +50,8 @@ void WriteJson(JsonWriter& json, const Facts& facts) {
   json.BeginObject();
   json.Key("file").String(facts.file);
   json.Key("format").String(info.format);
-  json.Key("size").Uint(info.file_size);
+  json.Key("size");
+  info.file_size == 0 ? json.Null() : json.Uint(info.file_size);
   json.Key("buffers").BeginObject();
   json.Key("total").Uint(info.buffers);
   json.Key("compressed").Uint(info.compressed_buffers);
@@ -112,7 +113,8 @@ std::string ToText(const Facts& facts) {
   std::string text = fmt::format("{}{}{}\n", colours.bold, Printable(facts.file), colours.reset);
   Table table({{""}, {""}});
   const auto add = [&](std::string name, std::string value) { table.Add({std::move(name), std::move(value)}); };
-  add("format", fmt::format("{}, {} bytes", info.format, Grouped(info.file_size)));
+  add("format", fmt::format("{}, {}", info.format,
+                            info.file_size == 0 ? "read as a stream" : Grouped(info.file_size) + " bytes"));
   add("events", fmt::format("{} ({} lost)", Grouped(facts.counted.events()), Grouped(info.events_lost)));
   add("buffers", fmt::format("{} of up to {} bytes ({} compressed, {} damaged, {} lost)", Grouped(info.buffers),
                              Grouped(info.buffer_size), Grouped(info.compressed_buffers), Grouped(info.damaged_buffers),
