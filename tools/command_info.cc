@@ -55,7 +55,8 @@ void WriteJson(JsonWriter& json, const Facts& facts) {
   json.BeginObject();
   json.Key("file").String(facts.file);
   json.Key("format").String(info.format);
-  json.Key("size").Uint(info.file_size);
+  json.Key("size");
+  info.file_size == 0 ? json.Null() : json.Uint(info.file_size);
   json.Key("buffers").BeginObject();
   json.Key("total").Uint(info.buffers);
   json.Key("compressed").Uint(info.compressed_buffers);
@@ -136,7 +137,8 @@ std::string ToText(const Facts& facts) {
   std::string text = fmt::format("{}{}{}\n", colours.bold, Printable(facts.file), colours.reset);
   Table table({{""}, {""}});
   const auto add = [&](std::string name, std::string value) { table.Add({std::move(name), std::move(value)}); };
-  add("format", fmt::format("{}, {} bytes", info.format, Grouped(info.file_size)));
+  add("format", fmt::format("{}, {}", info.format,
+                            info.file_size == 0 ? "read as a stream" : Grouped(info.file_size) + " bytes"));
   add("events", fmt::format("{} ({} lost)", Grouped(facts.counted.events()), Grouped(info.events_lost)));
   const uint64_t events = std::max<uint64_t>(1, facts.counted.events());
   add("opaque", fmt::format("{} events that no schema describes ({:.1f} %)", Grouped(facts.Opaque()),

@@ -146,7 +146,9 @@ class RunCommand final : public Subcommand {
     const auto* archive = dynamic_cast<const etwp::EtwpSource*>(source->get());
     std::string why_not;
     const bool restore = may_restore && archive != nullptr && etwp::CanRestore(archive->archive(), why_not);
-    if (!why_not.empty()) Note(fmt::format("{}: cannot give its original back: {}; written anew", input, why_not));
+    if (!why_not.empty() && etwp::MeantToRestore(archive->archive())) {
+      Note(fmt::format("{}: cannot give its original back: {}; written anew", input, why_not));
+    }
     bool relog = !restore;
     if (restore) {
       const Status restored = Restore(*archive, progress, args.cancel, report);
@@ -199,6 +201,10 @@ class RunCommand final : public Subcommand {
     report.summary.events_out = restored->events;
     report.bytes_out = (*out)->size();
     report.restored = restored->identical ? "identical" : "equivalent";
+    if (!restored->checked) {
+      Note(fmt::format("{}: an older archive without a hash of its buffers; the original was restored unchecked",
+                       archive.archive().file()->path()));
+    }
     return {};
   }
 

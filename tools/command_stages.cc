@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/program_options.hpp>
 
+#include "proto/option_help.pb.h"
 #include "tools/command_line.h"
 #include "tools/commands.h"
 #include "tools/common_options.h"
@@ -48,6 +49,21 @@ std::string TypeText(const FieldDescriptor& field) {
   return field.is_repeated() ? text + "..." : text;
 }
 
+const v1::OptionHelp& HelpOf(const FieldDescriptor& field) { return field.options().GetExtension(v1::help); }
+
+// What the option is when it is not given; empty for a required one.
+std::string DefaultText(const FieldDescriptor& field) {
+  if (HelpOf(field).required()) return {};
+  if (field.is_repeated()) return "none";
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_ENUM: return EnumWords(*field.enum_type()).front();
+    case FieldDescriptor::CPPTYPE_BOOL: return "false";
+    case FieldDescriptor::CPPTYPE_STRING:
+    case FieldDescriptor::CPPTYPE_MESSAGE: return "none";
+    default: return "0";
+  }
+}
+
 std::vector<const FieldDescriptor*> Options(const StageInfo& info) {
   std::vector<const FieldDescriptor*> fields;
   const int count = info.options == nullptr ? 0 : info.options->field_count();
@@ -88,6 +104,9 @@ void WriteJson(JsonWriter& json, const StageInfo& info) {
     json.BeginObject();
     json.Key("name").String(field->name());
     json.Key("type").String(TypeText(*field));
+    json.Key("required").Bool(HelpOf(*field).required());
+    json.Key("default").StringOrNull(DefaultText(*field));
+    json.Key("meaning").String(HelpOf(*field).meaning());
     json.EndObject();
   }
   json.EndArray();
@@ -109,11 +128,14 @@ std::string ListText(const Registry& registry) {
 
 std::string OneText(const StageInfo& info) {
   std::string text = fmt::format("{}: {}\n\noptions:\n", info.name, info.summary);
-  Table options({{""}, {""}, {""}});
+  Table options({{""}, {""}, {""}, {""}});
   for (const FieldDescriptor* field : Options(info)) {
-    options.Add({field->name(), TypeText(*field), field->name() == info.main_option ? "(may be unnamed)" : ""});
+    const std::string fallback = DefaultText(*field);
+    options.Add({field->name(), TypeText(*field), fallback.empty() ? "required" : "default " + fallback,
+                 HelpOf(*field).meaning()});
   }
   text += options.empty() ? "  none\n" : options.ToText("  ");
+  if (!info.main_option.empty()) text += fmt::format("\n{} may be given without its name\n", info.main_option);
   std::vector<std::string> produces;
   for (const auto& column : info.produces) produces.push_back(column.name);
   const auto effects = Effects(info);

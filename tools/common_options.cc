@@ -57,13 +57,15 @@ std::vector<std::string> SplitAtCommas(const std::vector<std::string>& values) {
 }  // namespace
 
 void ReadOptions::Add(po::options_description& options) {
-  options.add_options()                                                                                   //
-      ("threads", po::value(&threads)->value_name("N"), "threads to use; 1 to 256 (default: all cores)")  //
+  const auto asked = [this](int) { threads_asked_ = true; };
+  options.add_options()  //
+      ("threads", po::value(&threads)->value_name("N")->notifier(asked),
+       "threads to use; 1 to 256 (default: all cores)")  //
       ("spool", po::value(&spool_dir)->value_name("DIR"), "folder for spool files (default: TMPDIR or /tmp)");
 }
 
 Status ReadOptions::Check() {
-  if (threads == 0) threads = AvailableCores();
+  if (!threads_asked_) threads = AvailableCores();
   if (threads < 1 || threads > kMaxThreads) {
     return Status::InvalidArgument(fmt::format("--threads: {} is not possible; use 1 to {}", threads, kMaxThreads));
   }

@@ -18,12 +18,15 @@ namespace etwpipe {
 
 /// --threads and --spool: how an input is read.
 struct ReadOptions {
-  int threads = 0;  ///< 0 until Check()
+  int threads = 0;  ///< at least 1 after Check()
   std::string spool_dir;
 
   void Add(boost::program_options::options_description& options);
   /// Puts all cores where nothing was asked.
   Status Check();
+
+ private:
+  bool threads_asked_ = false;
 };
 
 /// --manifest and --clr-ids: where schemas come from beside the trace and the program.

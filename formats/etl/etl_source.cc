@@ -73,6 +73,9 @@ Status EtlSource::ReadFileHeader() {
   const auto data = std::span<const std::byte>(head).subspan(buffer::kHeaderSize);
   RecordProbe probe;
   if (data.empty() || !ProbeRecord(data, probe).empty()) {
+    if (first.type == buffer::kTypeHeader && first.buffer_size > head.size()) {
+      return fail(fmt::format("the file is cut off: it ends after {} bytes, inside its first record", head.size()));
+    }
     return fail(Guess(std::span(head).first(std::min<size_t>(head.size(), 512))));
   }
   const auto record = data.first(probe.size);

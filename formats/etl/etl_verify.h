@@ -12,7 +12,8 @@
 namespace etwpipe::etl {
 
 /// Reads the whole file and returns one finding per check, in a fixed order. What a foreign writer may do otherwise is
-/// a note, and an error in files that carry our id map. kInput if the file is no .etl at all.
+/// a note, and an error in files that carry our id map; so is a step back in time, except where the recording that the
+/// file was made from steps back as well. kInput if the file is no .etl at all.
 Result<std::vector<VerifyFinding>> VerifyEtl(std::shared_ptr<InputFile> file, int threads, const CancelToken* cancel);
 
 }  // namespace etwpipe::etl

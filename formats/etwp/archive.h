@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "formats/etwp/block_codec.h"
+#include "formats/etwp/block_decoder.h"
 #include "formats/etwp/dictionary.h"
 #include "formats/etwp/frame.h"
 #include "pipeline/platform.h"

@@ -3,11 +3,27 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <vector>
 
 #include "pipeline/event.h"
+#include "proto/archive.pb.h"
 
 namespace etwpipe::etwp {
+
+constexpr size_t kGuidSize = 16;
+
+/// Columns that hold one u32 of a record header each.
+struct NumberSlot {
+  v1::Slot::Field field;
+  uint32_t column;
+};
+constexpr NumberSlot kNumberSlots[] = {
+    {v1::Slot::FIELD_KERNEL_TIME, v1::COLUMN_KERNEL_TIME}, {v1::Slot::FIELD_USER_TIME, v1::COLUMN_USER_TIME},
+    {v1::Slot::FIELD_INSTANCE, v1::COLUMN_INSTANCE},       {v1::Slot::FIELD_PARENT, v1::COLUMN_PARENT},
+    {v1::Slot::FIELD_SEQUENCE, v1::COLUMN_SEQUENCE},
+};
+constexpr size_t kNumberSlotCount = std::size(kNumberSlots);
 
 /// What a column predicts from, per processor. All of it starts anew with each block.
 struct CpuState {

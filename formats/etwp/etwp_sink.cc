@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "formats/etl/layout.h"
 #include "formats/etwp/frame.h"
 #include "formats/etwp/sha256.h"
 #include "formats/etwp/trace_header.h"
@@ -29,6 +30,12 @@ size_t AnnotationWeight(const AnnotationColumn& column, size_t row) {
     case AnnotationType::kU64List: return 8 * (column.list_view(row).size() + 1);
     default: return 8;
   }
+}
+
+ImageHash HashOf(const SourceBuffer& buffer) {
+  const auto image = std::span<const std::byte>(buffer.image);
+  const size_t header = std::min(image.size(), etl::buffer::kHeaderSize);
+  return HashImage(image.first(header), image.subspan(header), buffer.compressed && !buffer.raw);
 }
 
 }  // namespace
@@ -69,6 +76,7 @@ struct EtwpSink::Chunk : SinkChunk {
   std::vector<AnnotationColumn> annotations;
   std::vector<std::pair<uint32_t, uint32_t>> notes;  // first row with a value, and column; by row
   RestoreBuffers restore;
+  std::vector<ImageHash> image_hashes;  // of the buffers of `restore`, if they are kept
   uint64_t max_injected = 0;
 };
 
@@ -154,6 +162,7 @@ Status EtwpSink::Begin(const BeginArgs& args) {
   }
   keep_restore_ = not_exact_.empty();
   if (keep_restore_) hasher_ = std::make_unique<Hasher>(options_.original);
+  hash_images_ = keep_restore_ && args.trace.info.compressed_buffers > 0;
 
   WriteTraceHeader(args.trace.info, options_.keep_paths, header_);
   v1::Frame frame;
@@ -223,7 +232,10 @@ Result<std::unique_ptr<SinkChunk>> EtwpSink::Prepare(EventBatch& batch) const {
   }
   std::sort(chunk->notes.begin(), chunk->notes.end());
   if (keep_restore_) {
-    for (const auto& buffer : batch.opened) chunk->restore.Add(*buffer);
+    for (const auto& buffer : batch.opened) {
+      chunk->restore.Add(*buffer);
+      if (hash_images_) chunk->image_hashes.push_back(HashOf(*buffer));
+    }
   }
   return std::unique_ptr<SinkChunk>(std::move(chunk));
 }
@@ -246,9 +258,11 @@ Status EtwpSink::Cut(std::unique_ptr<SinkChunk> chunk, std::vector<std::unique_p
   const std::shared_ptr<Chunk> shared(static_cast<Chunk*>(chunk.release()));
   next_injected_ = std::max(next_injected_, shared->max_injected + 1);
   if (keep_restore_) {
-    for (const auto& buffer : shared->restore.buffers) {
-      covered_.emplace_back(buffer.file_offset, buffer.file_size);
-      restore_records_ += buffer.records;
+    const auto& buffers = shared->restore.buffers;
+    for (size_t i = 0; i < buffers.size(); ++i) {
+      covered_.emplace_back(buffers[i].file_offset, buffers[i].file_size);
+      if (hash_images_) images_.Add(buffers[i].file_offset, shared->image_hashes[i]);
+      restore_records_ += buffers[i].records;
     }
     restore_.Append(shared->restore);
     shared->restore.Clear();
@@ -471,7 +485,10 @@ void EtwpSink::FillTrailer(v1::Trailer& trailer) {
   trailer.set_normalized(options_.normalize);
   trailer.set_not_exact_reason(not_exact_);
   trailer.set_original_size(header_.original_size());
-  if (not_exact_.empty()) trailer.set_original_sha256(hasher_->Finish());
+  if (not_exact_.empty()) {
+    trailer.set_original_sha256(hasher_->Finish());
+    if (hash_images_) trailer.set_images_sha256(images_.Finish());
+  }
   trailer.set_min_timestamp(min_timestamp_);
   trailer.set_max_timestamp(max_timestamp_);
   trailer.set_next_injected(next_injected_);

@@ -7,8 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "formats/etwp/block_codec.h"
+#include "formats/etwp/block_encoder.h"
 #include "formats/etwp/dictionary.h"
+#include "formats/etwp/images_hash.h"
 #include "formats/etwp/restore_section.h"
 #include "pipeline/platform.h"
 #include "pipeline/sink.h"
@@ -75,6 +76,7 @@ class EtwpSink : public Sink {
   v1::TraceHeader header_;
   std::string not_exact_;  // why; empty while exact
   bool keep_restore_ = false;
+  bool hash_images_ = false;  // the original has compressed buffers, which a restored file compresses anew
 
   // Cut
   DictionaryWriter dictionary_;
@@ -89,6 +91,7 @@ class EtwpSink : public Sink {
   uint64_t restore_buffers_ = 0;  // in closed frames
   uint64_t restore_records_ = 0;
   std::vector<std::pair<uint64_t, uint64_t>> covered_;  // (offset, size) in the original of every buffer
+  ImagesHash images_;
 
   // Encode
   mutable std::mutex workers_mutex_;

@@ -8,7 +8,7 @@
 #include <mutex>
 
 #include "formats/etl/record.h"
-#include "formats/etwp/block_codec.h"
+#include "formats/etwp/block_decoder.h"
 #include "pipeline/byte_reader.h"
 
 namespace etwpipe::etwp {

@@ -8,11 +8,12 @@
 #include <vector>
 
 #include "formats/etl/layout.h"
-#include "formats/etwp/block_codec.h"
+#include "formats/etwp/block_decoder.h"
+#include "formats/etwp/buffer_placer.h"
+#include "formats/etwp/images_hash.h"
 #include "formats/etwp/restore_section.h"
 #include "formats/etwp/sha256.h"
 #include "formats/xca/xca.h"
-#include "formats/xca/xpress_encoder.h"
 #include "pipeline/byte_reader.h"
 
 namespace etwpipe::etwp {
@@ -61,103 +62,6 @@ class RestoreQueue {
   BufferAssembler::Place place_;
 };
 
-// Takes finished buffers in any order and puts them where they belong.
-class BufferPlacer {
- public:
-  virtual ~BufferPlacer() = default;
-  virtual Status Place(const RestoreBuffers::Buffer& buffer, std::span<const std::byte> image) = 0;
-  virtual Status Finish() = 0;
-};
-
-// For files without compressed buffers: every buffer goes to its old offset.
-class DirectPlacer : public BufferPlacer {
- public:
-  DirectPlacer(OutputFile& out, uint64_t size) : out_(out), size_(size), zeros_(kCopyBytes) {}
-
-  Status Place(const RestoreBuffers::Buffer& buffer, std::span<const std::byte> image) override {
-    const uint64_t offset = buffer.file_offset;
-    if (image.size() != buffer.file_size || offset > size_ || image.size() > size_ - offset) {
-      return Status::Input(fmt::format("buffer {} does not fit the file it came from", buffer.ordinal));
-    }
-    while (out_.size() < offset) {
-      const auto step = std::min<uint64_t>(offset - out_.size(), zeros_.size());
-      ETWPIPE_RETURN_IF_ERROR(out_.Append(std::span(zeros_).first(step)));
-    }
-    const auto inside = std::min<uint64_t>(out_.size() - offset, image.size());
-    if (inside > 0) ETWPIPE_RETURN_IF_ERROR(out_.WriteAt(offset, image.first(inside)));
-    return out_.Append(image.subspan(inside));
-  }
-  Status Finish() override { return {}; }
-
- private:
-  OutputFile& out_;
-  uint64_t size_;
-  std::vector<std::byte> zeros_;
-};
-
-// For files with compressed buffers, whose sizes change: buffers are compressed into a spool file as they come, then
-// copied in the order of the original.
-class SpoolPlacer : public BufferPlacer {
- public:
-  SpoolPlacer(OutputFile& out, std::unique_ptr<OutputFile> spool, bool xpress)
-      : out_(out), spool_(std::move(spool)), xpress_(xpress) {}
-
-  Status Place(const RestoreBuffers::Buffer& buffer, std::span<const std::byte> image) override {
-    std::span<const std::byte> bytes = image;
-    if (buffer.has(RestoreBuffers::kCompressed)) bytes = Compress(image);
-    pieces_.push_back({buffer.file_offset, buffer.ordinal, spool_->size(), bytes.size()});
-    return spool_->Append(bytes);
-  }
-
-  Status Finish() override {
-    std::sort(pieces_.begin(), pieces_.end());
-    std::vector<std::byte> bytes;
-    for (const auto& piece : pieces_) {
-      bytes.resize(piece.size);
-      ETWPIPE_RETURN_IF_ERROR(spool_->ReadAt(piece.spool_offset, bytes));
-      ETWPIPE_RETURN_IF_ERROR(out_.Append(bytes));
-    }
-    return {};
-  }
-
- private:
-  struct Piece {
-    uint64_t file_offset = 0;
-    uint64_t ordinal = 0;
-    uint64_t spool_offset = 0;
-    size_t size = 0;
-
-    friend auto operator<=>(const Piece&, const Piece&) = default;
-  };
-
-  // The buffer as it stands in a file: compressed if that makes it smaller, otherwise plain and without the flag.
-  std::span<const std::byte> Compress(std::span<const std::byte> image) {
-    const auto data = image.subspan(etl::buffer::kHeaderSize);
-    packed_.resize(image.size());
-    std::copy_n(image.begin(), etl::buffer::kHeaderSize, packed_.begin());
-    const size_t packed = xpress_ && !data.empty()
-                              ? xca::XpressEncode(data, std::span(packed_).subspan(etl::buffer::kHeaderSize), encoder_)
-                              : 0;
-    const bool smaller = packed != 0 && packed < data.size();
-    const size_t size = etl::buffer::kHeaderSize + (smaller ? packed : data.size());
-    StoreAt<uint32_t>(packed_.data(), etl::buffer::kBufferSize, static_cast<uint32_t>(size));
-    if (!smaller) {
-      std::copy(data.begin(), data.end(), packed_.begin() + etl::buffer::kHeaderSize);
-      const auto flags = LoadAt<uint16_t>(packed_.data(), etl::buffer::kFlag);
-      StoreAt<uint16_t>(packed_.data(), etl::buffer::kFlag,
-                        static_cast<uint16_t>(flags & ~unsigned{etl::buffer::kFlagCompressed}));
-    }
-    return std::span(packed_).first(size);
-  }
-
-  OutputFile& out_;
-  std::unique_ptr<OutputFile> spool_;
-  bool xpress_;
-  xca::XpressEncoder encoder_;
-  std::vector<std::byte> packed_;
-  std::vector<Piece> pieces_;
-};
-
 class Restorer {
  public:
   Restorer(Archive& archive, OutputFile& out, const RestoreOptions& options)
@@ -190,8 +94,7 @@ class Restorer {
       return Damaged(
           fmt::format("{} of {} buffers can be put together", result_.buffers, archive_.trailer()->restore_buffers()));
     }
-    if (!result_.identical) return result_;
-    ETWPIPE_RETURN_IF_ERROR(CompareHash());
+    ETWPIPE_RETURN_IF_ERROR(result_.identical ? CompareHash() : CompareImages());
     return result_;
   }
 
@@ -204,7 +107,7 @@ class Restorer {
     const auto& header = archive_.header();
     result_.identical = header.compressed_buffers() == 0;
     if (result_.identical) {
-      placer_ = std::make_unique<DirectPlacer>(out_, archive_.trailer()->original_size());
+      placer_ = MakeDirectPlacer(out_, archive_.trailer()->original_size());
       return {};
     }
     // A spool file without a name; it is never committed.
@@ -217,7 +120,7 @@ class Restorer {
         first.size() == etl::buffer::kHeaderSize ? LoadAt<uint32_t>(bytes, etl::buffer::kState) & 0xFFFF : 0;
     const bool xpress = format != static_cast<uint32_t>(xca::Format::kLznt1) &&
                         format != static_cast<uint32_t>(xca::Format::kXpressHuffman);
-    placer_ = std::make_unique<SpoolPlacer>(out_, std::move(*spool), xpress);
+    placer_ = MakeSpoolPlacer(out_, std::move(*spool), xpress, images_);
     return {};
   }
 
@@ -286,8 +189,18 @@ class Restorer {
       hash.Update(part);
       at += part.size();
     }
+    result_.checked = true;
     if (hash.Finish() == archive_.trailer()->original_sha256()) return {};
     return Damaged("the result differs from the original: its SHA-256 is another one");
+  }
+
+  Status CompareImages() {
+    const std::string& expected = archive_.trailer()->images_sha256();
+    // Archives of older versions have none.
+    if (expected.empty()) return {};
+    result_.checked = true;
+    if (images_.Finish() == expected) return {};
+    return Damaged("the buffers of the result differ from the original's");
   }
 
   Archive& archive_;
@@ -296,6 +209,7 @@ class Restorer {
   RestoreQueue queue_;
   BlockWalker walker_;
   DecodedBlock decoded_;
+  ImagesHash images_;
   std::unique_ptr<BufferPlacer> placer_;
   std::map<uint16_t, std::deque<std::unique_ptr<BufferAssembler>>> open_;
   uint64_t open_bytes_ = 0;
@@ -313,6 +227,11 @@ bool CanRestore(const Archive& archive, std::string& reason) {
     if (reason.empty()) reason = "it is not exact";
   }
   return reason.empty();
+}
+
+bool MeantToRestore(const Archive& archive) {
+  // Only a writer that meant to be exact kept the buffers, whatever became of it.
+  return archive.trailer() == nullptr || archive.trailer()->exact() || archive.trailer()->restore_buffers() > 0;
 }
 
 Result<RestoreResult> RestoreEtl(const std::shared_ptr<Archive>& archive, OutputFile& out,

@@ -25,10 +25,17 @@ struct RestoreResult {
   /// The output is the original bit for bit: its SHA-256 was compared. False for a file with compressed buffers, which
   /// comes back with the same headers, inflated bytes and order, compressed anew.
   bool identical = false;
+  /// The archive held a hash and the result has the same one: of the whole file where `identical`, else of its buffers.
+  /// False only where buffers are compressed and the archive is of a version that kept no hash of them.
+  bool checked = false;
 };
 
 /// True if the archive says that it gives its original back; otherwise `reason` says why not.
 bool CanRestore(const Archive& archive, std::string& reason);
+
+/// True if the archive was written to give its original back, or lacks the end that would tell; false if it never could
+/// (filtered, normalized, not made from an .etl).
+bool MeantToRestore(const Archive& archive);
 
 /// Writes the original .etl to `out`, which must be empty and allow WriteAt(); the caller commits it. Needs a file with
 /// an index, not a stream. kInput when the archive is not exact or damaged, or when the result is not what the archive

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <bitset>
+#include <deque>
+#include <future>
 #include <unordered_map>
 
-#include "formats/etwp/block_codec.h"
+#include "formats/etwp/block_decoder.h"
 #include "formats/etwp/frame.h"
 #include "formats/etwp/restore_section.h"
 
@@ -68,25 +70,33 @@ class Check {
   uint64_t notes_ = 0;
 };
 
+// A frame on its way: read in order, decoded on any thread, looked at in order.
+struct FrameTask {
+  ReadFrame frame;
+  BlockNames names;
+  std::optional<DecodeError> error;
+  DecodedBlock decoded;  // of a block
+  RestoreBuffers parts;  // of a restore frame
+
+  bool needs_decoding() const { return frame.body.has_block() || frame.body.has_restore(); }
+  void Decode() {
+    if (error) return;
+    if (frame.body.has_block()) error = DecodeBlock(frame.body.block(), names, decoded);
+    if (frame.body.has_restore()) error = DecodeRestore(frame.body.restore(), parts);
+  }
+};
+
 class Verifier {
  public:
-  Verifier(Archive& archive, const CancelToken* cancel) : archive_(archive), cancel_(cancel) {}
+  Verifier(Archive& archive, int threads, const CancelToken* cancel)
+      : archive_(archive), threads_(threads), cancel_(cancel) {}
 
   Result<std::vector<VerifyFinding>> Run(const Diagnostics& opening) {
     for (const auto& entry : opening.entries()) {
       (entry.id == DiagnosticId::kArchiveTruncated ? end_ : frames_).Complain(entry.text);
     }
-    FrameWalker walker(*archive_.file());
     Diagnostics damage;
-    ReadFrame frame;
-    while (true) {
-      if (cancel_ != nullptr && cancel_->cancelled()) return Status::Cancelled();
-      const auto more = walker.Next(frame, &damage);
-      if (!more.ok()) return more.status();
-      if (!*more) break;
-      ++frame_count_;
-      Look(frame);
-    }
+    ETWPIPE_RETURN_IF_ERROR(LookAtFrames(damage));
     for (const auto& range : damage.ranges()) {
       frames_.Complain(fmt::format("{} (at {}, {} bytes)", range.reason, range.place.offset, range.place.length));
     }
@@ -96,12 +106,51 @@ class Verifier {
   }
 
  private:
-  void Look(const ReadFrame& frame) {
+  // At most as many frames are decoded at once as there are threads; with one thread the caller decodes each as it
+  // looks at it.
+  Status LookAtFrames(Diagnostics& damage) {
+    FrameWalker walker(*archive_.file());
+    std::deque<std::future<std::unique_ptr<FrameTask>>> tasks;
+    std::vector<std::unique_ptr<FrameTask>> spare;  // with their memory
+    const auto look_at_first = [&] {
+      auto task = tasks.front().get();
+      tasks.pop_front();
+      Look(*task);
+      task->error.reset();
+      spare.push_back(std::move(task));
+    };
+    while (true) {
+      if (cancel_ != nullptr && cancel_->cancelled()) return Status::Cancelled();
+      if (spare.empty()) spare.push_back(std::make_unique<FrameTask>());
+      auto task = std::move(spare.back());
+      spare.pop_back();
+      const auto more = walker.Next(task->frame, &damage);
+      if (!more.ok()) return more.status();
+      if (!*more) break;
+      // Blocks need the dictionaries before them, so this is done in order.
+      if (task->frame.body.has_dictionary()) LookAtDictionary(task->frame);
+      if (task->frame.body.has_block()) task->error = FindNames(task->frame.body.block(), names_, task->names);
+      // Both policies together: where no more threads can be had, the caller does the work.
+      const auto policy =
+          threads_ > 1 && task->needs_decoding() ? std::launch::async | std::launch::deferred : std::launch::deferred;
+      tasks.push_back(std::async(policy, [task = std::move(task)]() mutable {
+        task->Decode();
+        return std::move(task);
+      }));
+      if (tasks.size() >= static_cast<size_t>(threads_)) look_at_first();
+    }
+    while (!tasks.empty()) look_at_first();
+    return {};
+  }
+
+  void Look(const FrameTask& task) {
+    ++frame_count_;
+    const ReadFrame& frame = task.frame;
     switch (frame.body.body_case()) {
       case v1::Frame::kHeader: LookAtHeader(frame); break;
-      case v1::Frame::kDictionary: LookAtDictionary(frame); break;
-      case v1::Frame::kBlock: LookAtBlock(frame); break;
-      case v1::Frame::kRestore: LookAtRestore(frame); break;
+      case v1::Frame::kBlock: LookAtBlock(task); break;
+      case v1::Frame::kRestore: LookAtRestore(task); break;
+      case v1::Frame::kDictionary:
       case v1::Frame::kIndex:
       case v1::Frame::kTrailer: break;
       default: frames_.Complain(fmt::format("a frame of an unknown kind stands at {}", frame.place.offset));
@@ -134,7 +183,8 @@ class Verifier {
     }
   }
 
-  void LookAtBlock(const ReadFrame& frame) {
+  void LookAtBlock(const FrameTask& task) {
+    const ReadFrame& frame = task.frame;
     const v1::Block& block = frame.body.block();
     const auto complain = [&](const std::string& what) {
       blocks_.Complain(fmt::format("the block at {}: {}", frame.place.offset, what));
@@ -144,12 +194,10 @@ class Verifier {
       complain(fmt::format("starts with event {}, not {}", block.first_event(), events_));
     events_ = block.first_event() + block.events();
     LookAtEntry(frame);
-    BlockNames names;
-    if (const auto error = FindNames(block, names_, names)) return complain(error->reason);
-    if (const auto error = DecodeBlock(block, names, decoded_)) return complain(error->reason);
-    int64_t low = decoded_.rows.front().timestamp;
+    if (task.error) return complain(task.error->reason);
+    int64_t low = task.decoded.rows.front().timestamp;
     int64_t high = low;
-    for (const auto& row : decoded_.rows) {
+    for (const auto& row : task.decoded.rows) {
       low = std::min(low, row.timestamp);
       high = std::max(high, row.timestamp);
       if (!ids_.Add(row.instance_id)) {
@@ -159,7 +207,7 @@ class Verifier {
     }
     if (low != block.min_timestamp() || high != block.max_timestamp())
       complain("states another time range than it has");
-    LookAtKinds(frame);
+    LookAtKinds(frame, task.decoded);
   }
 
   const v1::BlockEntry* EntryOf(const ReadFrame& frame) const {
@@ -184,13 +232,13 @@ class Verifier {
     }
   }
 
-  void LookAtKinds(const ReadFrame& frame) {
+  void LookAtKinds(const ReadFrame& frame, const DecodedBlock& decoded) {
     const v1::BlockEntry* entry = EntryOf(frame);
     if (entry == nullptr) return;
     const auto kinds = static_cast<size_t>(frame.body.block().kinds_size());
     std::vector<uint64_t> events(kinds);
     std::vector<uint64_t> bytes(kinds);
-    for (const auto& row : decoded_.rows) {
+    for (const auto& row : decoded.rows) {
       ++events[row.kind];
       bytes[row.kind] += row.size;
     }
@@ -200,7 +248,8 @@ class Verifier {
     }
   }
 
-  void LookAtRestore(const ReadFrame& frame) {
+  void LookAtRestore(const FrameTask& task) {
+    const ReadFrame& frame = task.frame;
     const v1::Restore& restore = frame.body.restore();
     if (restore.first_buffer() != buffers_) {
       restore_.Complain(fmt::format("the restore frame at {} starts with buffer {}, not {}", frame.place.offset,
@@ -208,11 +257,10 @@ class Verifier {
     }
     buffers_ = restore.first_buffer() + restore.buffers();
     ++restore_frames_;
-    RestoreBuffers parts;
-    if (const auto error = DecodeRestore(restore, parts)) {
-      return restore_.Complain(fmt::format("the restore frame at {}: {}", frame.place.offset, error->reason));
+    if (task.error) {
+      return restore_.Complain(fmt::format("the restore frame at {}: {}", frame.place.offset, task.error->reason));
     }
-    for (const auto& buffer : parts.buffers) {
+    for (const auto& buffer : task.parts.buffers) {
       restored_events_ += buffer.records;
       covered_.emplace_back(buffer.file_offset, buffer.file_size);
     }
@@ -281,8 +329,8 @@ class Verifier {
   }
 
   Archive& archive_;
+  const int threads_;
   const CancelToken* cancel_;
-  DecodedBlock decoded_;
   Dictionary names_;
   IdSet ids_;
   uint64_t frame_count_ = 0;
@@ -309,12 +357,12 @@ class Verifier {
 
 }  // namespace
 
-Result<std::vector<VerifyFinding>> VerifyArchive(const std::shared_ptr<InputFile>& file, int /*threads*/,
+Result<std::vector<VerifyFinding>> VerifyArchive(const std::shared_ptr<InputFile>& file, int threads,
                                                  const CancelToken* cancel) {
   Diagnostics opening;
   const auto archive = Archive::Open(file, &opening);
   if (!archive.ok()) return archive.status();
-  return Verifier(**archive, cancel).Run(opening);
+  return Verifier(**archive, threads, cancel).Run(opening);
 }
 
 }  // namespace etwpipe::etwp

@@ -31,7 +31,7 @@ class FilterTime : public Stage {
 
   Status Bind(const BindArgs& args) override {
     const auto ticks = range_.Resolve(args.trace.info.clock);
-    if (!ticks.ok()) return ticks.status().WithContext("filter.time: option range");
+    if (!ticks.ok()) return ticks.status().WithContext("option range");
     ticks_ = *ticks;
     stacks_ = StackOwners(args.trace);
     return {};

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <string>
 
@@ -14,6 +15,8 @@ constexpr std::string_view kTicksPrefix = "ticks:";
 constexpr std::string_view kAllowed =
     "a bound is seconds or a duration since the start (10, 1.5, 10s, 250ms), an ISO time (2020-07-29T00:07:00.5Z) or "
     "ticks:N";
+constexpr std::string_view kDates =
+    "write 2020-07-29, 2020-07-29T00:07 or 2020-07-29T00:07:00.5, in UTC or with an offset such as +02:00 at its end";
 
 std::string_view Trimmed(std::string_view text) {
   const size_t begin = text.find_first_not_of(" \t");
@@ -32,6 +35,11 @@ Result<TimeBound> ParseBound(std::string_view text) {
     return Status::InvalidArgument(fmt::format("'{}' is not a 64-bit number of ticks", number));
   }
   if (const auto time = ParseFileTime(text)) return TimeBound{TimeBound::Unit::kFileTime, *time};
+  // A sign may stand before a duration only.
+  const std::string_view unsigned_text = text.substr(std::min(text.find_first_not_of('-'), text.size()));
+  if (unsigned_text.find_first_of("-:/") != std::string_view::npos) {
+    return Status::InvalidArgument(fmt::format("'{}' is not a date with or without a time; {}", text, kDates));
+  }
   const bool negative = text.starts_with('-');
   const std::string_view magnitude = text.substr(negative ? 1 : 0);
   const bool has_unit = !magnitude.empty() && (magnitude.back() < '0' || magnitude.back() > '9');

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "pipeline/plan.h"
+#include "proto/option_help.pb.h"
 #include "stages/register_stages.h"
 
 namespace etwpipe {
@@ -28,6 +29,19 @@ TEST(Stages, MainOptionsAreFieldsOfTheOptionsMessage) {
   for (const auto& entry : registry.entries()) {
     EXPECT_NE(entry.info.options->FindFieldByName(entry.info.main_option), nullptr) << entry.info.name;
     EXPECT_FALSE(entry.info.summary.empty());
+  }
+}
+
+TEST(Stages, EveryOptionSaysWhatItMeans) {
+  Registry registry;
+  RegisterStages(registry);
+  for (const auto& entry : registry.entries()) {
+    for (int i = 0; i < entry.info.options->field_count(); ++i) {
+      const auto& field = *entry.info.options->field(i);
+      const auto& help = field.options().GetExtension(v1::help);
+      EXPECT_FALSE(help.meaning().empty()) << field.full_name();
+      EXPECT_EQ(help.required(), field.name() == entry.info.main_option) << field.full_name();
+    }
   }
 }
 

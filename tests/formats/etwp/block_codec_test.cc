@@ -1,9 +1,9 @@
-#include "formats/etwp/block_codec.h"
-
 #include <gtest/gtest.h>
 
 #include "formats/etl/layout.h"
 #include "formats/etl/record_builder.h"
+#include "formats/etwp/block_decoder.h"
+#include "formats/etwp/block_encoder.h"
 #include "formats/etwp/frame.h"
 #include "pipeline/byte_reader.h"
 #include "tests/formats/etwp/synthetic_trace.h"

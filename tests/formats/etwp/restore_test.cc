@@ -2,12 +2,16 @@
 #include "formats/etwp/restore.h"
 
 #include <gtest/gtest.h>
+#include <xxhash.h>
 
 #include <algorithm>
+#include <array>
+#include <functional>
 #include <random>
 
 #include "formats/etl/layout.h"
 #include "formats/etwp/frame.h"
+#include "formats/etwp/sha256.h"
 #include "pipeline/byte_reader.h"
 #include "tests/formats/etwp/synthetic_trace.h"
 
@@ -121,6 +125,7 @@ TEST_F(RestoreTest, OriginalComesBackBitForBit) {
   const auto result = Restore(path, folder_.File("back"));
   ASSERT_TRUE(result.ok()) << result.status().message();
   EXPECT_TRUE(result->identical);
+  EXPECT_TRUE(result->checked);
   EXPECT_EQ(result->events, original.trace.events.size());
   EXPECT_TRUE(ReadBytes(folder_.File("back")) == original.bytes);
 }
@@ -134,6 +139,7 @@ TEST_F(RestoreTest, ALostBufferIsNotExact) {
   const auto result = Restore(path, folder_.File("back"));
   EXPECT_EQ(result.status().code(), StatusCode::kInput);
   EXPECT_FALSE(std::filesystem::exists(folder_.File("back")));
+  EXPECT_TRUE(etwp::MeantToRestore(**etwp::Archive::Open(*InputFile::Open(path), nullptr)));
 }
 
 TEST_F(RestoreTest, AnotherResultThanTheOriginalIsAnError) {
@@ -144,6 +150,99 @@ TEST_F(RestoreTest, AnotherResultThanTheOriginalIsAnError) {
   ASSERT_FALSE(result.ok());
   EXPECT_NE(result.status().message().find("SHA-256"), std::string_view::npos) << result.status().message();
   EXPECT_FALSE(std::filesystem::exists(folder_.File("back")));
+}
+
+// The same with every second buffer compressed in the file. How is of no matter here: only images and sizes are asked.
+Original MakeCompressedOriginal() {
+  Original made = MakeOriginal();
+  for (auto& [row, buffer] : made.trace.opened) {
+    if (buffer->raw || buffer->ordinal % 2 != 0) continue;
+    auto compressed = std::make_shared<SourceBuffer>(*buffer);
+    compressed->compressed = true;
+    compressed->image[etl::buffer::kFlag] |= std::byte{etl::buffer::kFlagCompressed};
+    buffer = compressed;
+    ++made.trace.info.compressed_buffers;
+  }
+  return made;
+}
+
+// Writes the trailer of an archive anew, changed by `change`, and what stands after it.
+void ChangeTrailer(const std::string& path, const std::function<void(v1::Trailer&)>& change) {
+  auto bytes = ReadBytes(path);
+  const auto tail = etwp::ParseTail(std::span(bytes).last(etwp::kTailSize));
+  ASSERT_TRUE(tail);
+  const auto file = *InputFile::Open(path);
+  etwp::ReadFrame index;
+  etwp::ReadFrame trailer;
+  ASSERT_EQ(*etwp::ReadFrameAt(*file, tail->index_offset, tail->index_length, index), "");
+  auto& entry = *index.body.mutable_index()->mutable_trailer();
+  ASSERT_EQ(*etwp::ReadFrameAt(*file, entry.offset(), entry.length(), trailer), "");
+  change(*trailer.body.mutable_trailer());
+  bytes.resize(entry.offset());
+  const auto append = [&](const std::vector<std::byte>& more) { bytes.insert(bytes.end(), more.begin(), more.end()); };
+  const auto trailer_frame = *etwp::MakePackedFrame(trailer.body);
+  entry.set_length(static_cast<uint32_t>(trailer_frame.size()));
+  append(trailer_frame);
+  const auto index_frame = *etwp::MakePackedFrame(index.body);
+  const etwp::Tail new_tail{bytes.size(), static_cast<uint32_t>(index_frame.size()),
+                            etwp::LoadFrameChecksum(index_frame)};
+  append(index_frame);
+  append(etwp::MakeTail(new_tail));
+  WriteBytes(path, bytes);
+}
+
+TEST_F(RestoreTest, CompressedBuffersComeBackAsTheyWereInflated) {
+  const Original original = MakeCompressedOriginal();
+  const auto path = Archive(original);
+  const auto result = Restore(path, folder_.File("back"));
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  EXPECT_FALSE(result->identical);
+  EXPECT_TRUE(result->checked);
+}
+
+TEST_F(RestoreTest, OtherCompressedBuffersThanTheOriginalsAreAnError) {
+  const auto path = Archive(MakeCompressedOriginal());
+  ChangeTrailer(path, [](v1::Trailer& trailer) {
+    ASSERT_EQ(trailer.images_sha256().size(), 32u);
+    trailer.mutable_images_sha256()->front() ^= 1;
+  });
+  const auto result = Restore(path, folder_.File("back"));
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.status().code(), StatusCode::kInput);
+  EXPECT_NE(result.status().message().find("buffers of the result differ"), std::string_view::npos);
+  EXPECT_FALSE(std::filesystem::exists(folder_.File("back")));
+}
+
+TEST_F(RestoreTest, AnArchiveWithoutTheHashOfItsBuffersIsRestoredUnchecked) {
+  const auto path = Archive(MakeCompressedOriginal());
+  ChangeTrailer(path, [](v1::Trailer& trailer) { trailer.clear_images_sha256(); });
+  const auto result = Restore(path, folder_.File("back"));
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  EXPECT_FALSE(result->checked);
+}
+
+// FORMAT.md, "Restore section": xxh3-128 per image, by file offset, under one SHA-256.
+TEST_F(RestoreTest, TheHashOfTheBuffersIsThatOfTheFormat) {
+  const Original original = MakeCompressedOriginal();
+  auto buffers = original.trace.opened;
+  std::sort(buffers.begin(), buffers.end(),
+            [](const auto& a, const auto& b) { return a.second->file_offset < b.second->file_offset; });
+  etwp::Sha256 expected;
+  for (const auto& [row, buffer] : buffers) {
+    auto image = buffer->image;
+    if (buffer->compressed) {
+      std::fill_n(image.begin(), 4, std::byte{0});
+      image[52] &= ~std::byte{0x40};
+    }
+    const XXH128_hash_t hash = XXH3_128bits(image.data(), image.size());
+    std::array<std::byte, 16> bytes;
+    StoreAt(bytes.data(), 0, uint64_t{hash.low64});
+    StoreAt(bytes.data(), 8, uint64_t{hash.high64});
+    expected.Update(bytes);
+  }
+  const auto archive = etwp::Archive::Open(*InputFile::Open(Archive(original)), nullptr);
+  ASSERT_TRUE(archive.ok());
+  EXPECT_EQ((*archive)->trailer()->images_sha256(), expected.Finish());
 }
 
 TEST_F(RestoreTest, NormalizedArchiveSaysSo) {
@@ -160,6 +259,7 @@ TEST_F(RestoreTest, NormalizedArchiveSaysSo) {
   ASSERT_TRUE(archive.ok());
   EXPECT_TRUE((*archive)->trailer()->normalized());
   EXPECT_FALSE((*archive)->trailer()->exact());
+  EXPECT_FALSE(etwp::MeantToRestore(**archive));
   EXPECT_EQ((*archive)->index().restores_size(), 0);
   EXPECT_LT(ReadBytes(options.path).size(), ReadBytes(Archive(original)).size());
 }

@@ -125,6 +125,7 @@ TEST_P(Samples, OriginalComesBack) {
   }
   // Compressed anew: the same buffers, apart from their size on disk and, where compression does not pay, its flag.
   EXPECT_FALSE(result->identical);
+  EXPECT_TRUE(result->checked);
   const auto expected = BuffersOf(path_);
   const auto actual = BuffersOf(back);
   ASSERT_EQ(actual.size(), expected.size());

@@ -49,5 +49,36 @@ TEST(VerifyArchive, AnIdThatOccursTwiceIsAnError) {
   EXPECT_EQ(LevelOf(findings, "blocks"), VerifyFinding::Level::kOk);
 }
 
+// Sound and damaged files alike: what is found, and what is named first, does not depend on who decodes.
+TEST(VerifyArchive, ThreadsDoNotChangeTheFindings) {
+  TemporaryFolder folder;
+  etwp::EtwpSinkOptions options;
+  options.path = folder.File("a.etwp");
+  options.block_bytes = 10'000;
+  auto trace = TraceWithUniqueIds(3'000);
+  trace.events[2'900].instance_id = trace.events[17].instance_id;
+  trace.events[2'500].instance_id = trace.events[18].instance_id;
+  ASSERT_TRUE(WriteArchive(trace, options).ok());
+  const auto whole = ReadBytes(options.path);
+  for (size_t at = 0; at < whole.size(); at += whole.size() / 12) {
+    auto bytes = whole;
+    // The first round leaves the file as it is.
+    if (at != 0) bytes[at] ^= std::byte{1};
+    WriteBytes(options.path, bytes);
+    const auto file = *InputFile::Open(options.path);
+    const auto expected = etwp::VerifyArchive(file, 1, nullptr);
+    ASSERT_TRUE(expected.ok());
+    for (const int threads : {2, 3, 8}) {
+      const auto findings = etwp::VerifyArchive(file, threads, nullptr);
+      ASSERT_TRUE(findings.ok());
+      ASSERT_EQ(findings->size(), expected->size());
+      for (size_t i = 0; i < findings->size(); ++i) {
+        EXPECT_EQ((*findings)[i].level, (*expected)[i].level) << (*expected)[i].check;
+        EXPECT_EQ((*findings)[i].text, (*expected)[i].text);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace etwpipe::test

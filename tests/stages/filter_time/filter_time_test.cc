@@ -61,7 +61,8 @@ TEST_F(FilterTimeTest, ContextDecidesWhetherBookkeepingPassesAtAnyTime) {
 TEST_F(FilterTimeTest, ARangeThatEndsBeforeItBeginsIsAnErrorAtBind) {
   StageRunner runner("filter.time:3s..2s", trace_);
   EXPECT_EQ(runner.status().code(), StatusCode::kInvalidArgument);
-  EXPECT_NE(runner.status().message().find("filter.time: option range"), std::string_view::npos);
+  // The label of the stage is put before it by whoever runs the stage.
+  EXPECT_TRUE(runner.status().message().starts_with("option range: ")) << runner.status().message();
 }
 
 TEST_F(FilterTimeTest, DeselectedRowsStayDeselected) {

@@ -113,5 +113,18 @@ TEST(TimeRange, OtherTextIsAnErrorThatNamesIt) {
   }
 }
 
+TEST(TimeRange, ADateThatIsNoneIsToldWhatADateLooksLike) {
+  for (const char* text : {"2020-13-01..", "..2020-02-30T00:00:00Z", "2020-7-29..", "29/07/2020..", "12:30:00..",
+                           "2020-07-29T25:00..", "2020-07-29T00:07:00 CET.."}) {
+    const auto range = TimeRange::Parse(text);
+    ASSERT_EQ(range.status().code(), StatusCode::kInvalidArgument) << text;
+    EXPECT_NE(range.status().message().find("write 2020-07-29"), std::string_view::npos) << range.status().message();
+  }
+  // What is no date is not taken for one.
+  for (const char* text : {"-1q..", "10q..", "--1s.."}) {
+    EXPECT_EQ(TimeRange::Parse(text).status().message().find("write 2020-07-29"), std::string_view::npos) << text;
+  }
+}
+
 }  // namespace
 }  // namespace etwpipe

@@ -1,25 +1,20 @@
-// Events of a block to columns and back (FORMAT.md, "Blocks").
+// Events of a block to columns (FORMAT.md, "Blocks").
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <optional>
 #include <span>
-#include <string>
+#include <utility>
 #include <vector>
 
+#include "formats/etwp/block_decoder.h"
 #include "formats/etwp/column_set.h"
-#include "formats/etwp/dictionary.h"
 #include "formats/etwp/record_template.h"
 #include "pipeline/annotation.h"
 #include "pipeline/status.h"
 #include "proto/archive.pb.h"
 
 namespace etwpipe::etwp {
-
-/// Largest number of events of a block that a reader accepts.
-constexpr uint32_t kMaxBlockEvents = 1 << 20;
 
 /// One event on its way into a block. Views bytes of a chunk.
 struct BlockRow {
@@ -49,43 +44,6 @@ struct BlockEvents {
   std::vector<BlockRow> rows;
   std::vector<BlockAnnotation> annotations;  ///< ascending numbers; those without a value in the block are left out
 };
-
-/// A block taken apart again. Records stand 8-aligned in `bytes`, with at least 8 readable bytes after the last.
-struct DecodedBlock {
-  struct Row {
-    uint64_t instance_id = 0;
-    int64_t timestamp = 0;
-    uint32_t offset = 0;  ///< of the record in `bytes`
-    uint16_t size = 0;
-    uint16_t cpu = 0;
-    uint16_t kind = 0;  ///< index into Block.kinds
-  };
-  struct Annotation {
-    AnnotationInfo info;
-    std::vector<uint64_t> present;  ///< per row 0 or 1
-    std::vector<uint64_t> values;   ///< per row; index into texts, or begin in `lists`, by type
-    std::vector<std::string> texts;
-    std::vector<uint64_t> lists;       ///< the values of all lists
-    std::vector<uint64_t> list_sizes;  ///< per row
-  };
-  std::vector<Row> rows;
-  std::vector<std::byte> bytes;
-  std::vector<Annotation> annotations;
-
-  std::span<const std::byte> record(const Row& row) const { return {bytes.data() + row.offset, row.size}; }
-};
-
-/// Names that a block uses, looked up in the dictionary.
-struct BlockNames {
-  std::vector<const RecordTemplate*> kinds;        ///< parallel to Block.kinds
-  std::vector<const AnnotationInfo*> annotations;  ///< parallel to Block.annotations
-};
-/// Fails with the reason when the dictionary lacks one.
-std::optional<DecodeError> FindNames(const v1::Block& block, const Dictionary& dictionary, BlockNames& names);
-
-/// Takes a block apart. Any block is safe: sizes are checked before anything is allocated, and what does not add up is
-/// an error.
-std::optional<DecodeError> DecodeBlock(const v1::Block& block, const BlockNames& names, DecodedBlock& decoded);
 
 /// Makes blocks, one at a time; keeps its working memory.
 class BlockEncoder {

@@ -1,0 +1,52 @@
+#include "formats/etwp/block_comparison.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace etwpipe::etwp {
+
+size_t FirstDifference(std::span<const BlockRow> rows, const DecodedBlock& decoded) {
+  if (decoded.rows.size() != rows.size()) return 0;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const auto& was = rows[i];
+    const auto& is = decoded.rows[i];
+    if (was.size != is.size || was.cpu != is.cpu || was.timestamp != is.timestamp ||
+        was.instance_id != is.instance_id || std::memcmp(was.record, decoded.bytes.data() + is.offset, was.size) != 0) {
+      return i;
+    }
+  }
+  return rows.size();
+}
+
+bool SameAnnotations(const BlockEvents& events, const v1::Block& block, const DecodedBlock& decoded) {
+  size_t at = 0;
+  for (const auto& annotation : events.annotations) {
+    const bool stored = std::binary_search(block.annotations().begin(), block.annotations().end(), annotation.number);
+    const DecodedBlock::Annotation* back = stored ? &decoded.annotations[at++] : nullptr;
+    for (size_t row = 0; row < annotation.cells.size(); ++row) {
+      const auto& [column, from] = annotation.cells[row];
+      const bool has = column != nullptr && column->has(from);
+      if (has != (back != nullptr && back->present[row] != 0)) return false;
+      if (!has) continue;
+      switch (annotation.type) {
+        case AnnotationType::kString:
+        case AnnotationType::kMessage:
+          if (back->texts[back->values[row]] != column->string(from)) return false;
+          break;
+        case AnnotationType::kU64List: {
+          const auto list = column->list_view(from);
+          if (back->list_sizes[row] != list.size()) return false;
+          if (!std::equal(list.begin(), list.end(), back->lists.begin() + static_cast<ptrdiff_t>(back->values[row]))) {
+            return false;
+          }
+          break;
+        }
+        default:
+          if (back->values[row] != column->u64(from)) return false;
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace etwpipe::etwp

@@ -1,0 +1,36 @@
+// Puts restored buffers where they belong.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "formats/etwp/images_hash.h"
+#include "formats/etwp/restore_section.h"
+#include "pipeline/platform.h"
+#include "pipeline/status.h"
+
+namespace etwpipe::etwp {
+
+/// Takes finished buffers in any order.
+class BufferPlacer {
+ public:
+  virtual ~BufferPlacer() = default;
+  /// kInput if the buffer has no place.
+  virtual Status Place(const RestoreBuffers::Buffer& buffer, std::span<const std::byte> image) = 0;
+  /// After the last one.
+  virtual Status Finish() = 0;
+};
+
+/// For files without compressed buffers: every buffer goes to its old offset. `out` outlives the placer and is the
+/// original's `size` bytes long in the end.
+std::unique_ptr<BufferPlacer> MakeDirectPlacer(OutputFile& out, uint64_t size);
+
+/// For files with compressed buffers, whose sizes change: buffers are compressed into the spool file as they come, then
+/// copied in the order of the original. What is copied is inflated again and added to `images`. `out` and `images`
+/// outlive the placer. Without `xpress` all buffers become plain ones.
+std::unique_ptr<BufferPlacer> MakeSpoolPlacer(OutputFile& out, std::unique_ptr<OutputFile> spool, bool xpress,
+                                              ImagesHash& images);
+
+}  // namespace etwpipe::etwp
