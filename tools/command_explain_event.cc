@@ -67,12 +67,13 @@ std::string_view RuleText(ClrAliasRule rule) {
 }
 
 // What the documentation says of the events shown, or of the id asked for, and the manifest contradicts.
-std::vector<const ClrAlias*> Documented(const std::vector<Guid>& providers, const Wanted& wanted, const Schemas& shown) {
+std::vector<const ClrAlias*> Documented(const std::vector<Guid>& providers, const Wanted& wanted,
+                                        const Schemas& shown) {
   std::vector<const ClrAlias*> documented;
   for (const ClrAlias& alias : schema::ClrAliases()) {
     if (alias.rule == ClrAliasRule::kSame) continue;
-    const bool asked = wanted.number == alias.id &&
-                       std::find(providers.begin(), providers.end(), alias.provider) != providers.end();
+    const bool asked =
+        wanted.number == alias.id && std::find(providers.begin(), providers.end(), alias.provider) != providers.end();
     const bool is_shown = std::any_of(shown.begin(), shown.end(), [&](const auto& schema) {
       return schema->provider->guid == alias.manifest_provider && schema->key.number == alias.manifest_id;
     });
@@ -110,7 +111,8 @@ void WriteFields(JsonWriter& json, const EventSchema& schema, size_t begin, size
     if (property.optional) json.Key("optional").Bool(true);
     if (property.map != schema::kNoMap) {
       json.Key("map").BeginObject();
-      for (const auto& entry : schema.maps[property.map]->entries) json.Key(std::to_string(entry.value)).String(entry.name);
+      for (const auto& entry : schema.maps[property.map]->entries)
+        json.Key(std::to_string(entry.value)).String(entry.name);
       json.EndObject();
     }
     if (property.in == schema::InType::kStruct) {
@@ -248,8 +250,8 @@ class ExplainEventCommand final : public Subcommand {
     for (const auto& schema : all) names.push_back(schema->name);
     std::sort(names.begin(), names.end());
     names.erase(std::unique(names.begin(), names.end()), names.end());
-    return Status::InvalidArgument(fmt::format("explain-event: \"{}\" has no event \"{}\"{}", provider, event,
-                                               DidYouMean(event, names, "")));
+    return Status::InvalidArgument(
+        fmt::format("explain-event: \"{}\" has no event \"{}\"{}", provider, event, DidYouMean(event, names, "")));
   }
 
   FormatOption format_;

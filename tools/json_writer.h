@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -23,6 +24,26 @@ inline std::string_view ValidUtf8(std::string_view text, std::string& repaired) 
   return repaired;
 }
 
+/// Whether `text` is ASCII that JSON takes as it is: no control characters, quotes or backslashes.
+inline bool IsPlainJson(std::string_view text) {
+  constexpr uint64_t kOnes = 0x0101010101010101u;
+  constexpr uint64_t kHighs = kOnes * 0x80;
+  const auto has_zero = [](uint64_t word) { return (word - kOnes) & ~word; };
+  uint64_t special = 0;
+  size_t at = 0;
+  for (; at + 8 <= text.size(); at += 8) {
+    uint64_t word;
+    std::memcpy(&word, text.data() + at, 8);
+    special |= word | has_zero(word ^ kOnes * '"') | has_zero(word ^ kOnes * '\\') | has_zero(word & kOnes * 0xE0);
+  }
+  if ((special & kHighs) != 0) return false;
+  for (; at < text.size(); ++at) {
+    const auto c = static_cast<unsigned char>(text[at]);
+    if (c < 0x20 || c >= 0x80 || c == '"' || c == '\\') return false;
+  }
+  return true;
+}
+
 /// Writes one JSON value after the other into memory; keys in the order of the calls.
 class JsonWriter {
  public:
@@ -33,13 +54,18 @@ class JsonWriter {
   void BeginArray() { writer_.StartArray(); }
   void EndArray() { writer_.EndArray(); }
   JsonWriter& Key(std::string_view key) {
-    writer_.Key(key.data(), static_cast<rapidjson::SizeType>(key.size()));
+    if (IsPlainJson(key)) {
+      PutQuoted(key);
+    } else {
+      writer_.Key(key.data(), static_cast<rapidjson::SizeType>(key.size()));
+    }
     return *this;
   }
 
   void Null() { writer_.Null(); }
   void Bool(bool value) { writer_.Bool(value); }
   void String(std::string_view text) {
+    if (IsPlainJson(text)) return PutQuoted(text);
     const std::string_view valid = ValidUtf8(text, repaired_);
     writer_.String(valid.data(), static_cast<rapidjson::SizeType>(valid.size()));
   }
@@ -63,12 +89,19 @@ class JsonWriter {
   /// Decimal digits in a string, whatever the size.
   void Id(uint64_t value) {
     const fmt::format_int text(value);
-    writer_.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
+    PutQuoted({text.data(), text.size()});
   }
   void Hex(uint64_t value) {
-    char text[20];
-    const auto end = fmt::format_to(text, "0x{:x}", value);
-    writer_.String(text, static_cast<rapidjson::SizeType>(end - text));
+    constexpr char kDigits[] = "0123456789abcdef";
+    char text[18];
+    char* at = text + sizeof text;
+    do {
+      *--at = kDigits[value & 15];
+      value >>= 4;
+    } while (value != 0);
+    *--at = 'x';
+    *--at = '0';
+    PutQuoted({at, static_cast<size_t>(text + sizeof text - at)});
   }
   /// The shortest text that reads back as this float. Null where JSON has no number for it.
   void Float(float value) {
@@ -93,6 +126,15 @@ class JsonWriter {
   }
 
  private:
+  // A string that needs no escapes. The writer puts what stands before it; the bytes go past its loop over characters.
+  void PutQuoted(std::string_view text) {
+    writer_.RawValue("", 0, rapidjson::kStringType);
+    char* out = buffer_.Push(text.size() + 2);
+    *out = '"';
+    std::memcpy(out + 1, text.data(), text.size());
+    out[text.size() + 1] = '"';
+  }
+
   static constexpr uint64_t kMaxExact = uint64_t{1} << 53;
 
   rapidjson::StringBuffer buffer_;

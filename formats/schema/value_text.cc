@@ -32,6 +32,7 @@ void SetHexBytes(Bytes bytes, Value& value) {
 void SetUtf16(Bytes bytes, Value& value) {
   value.kind = ValueKind::kText;
   value.text.clear();
+  value.text.reserve(bytes.size() / 2);
   for (size_t at = 0; at + 2 <= bytes.size(); at += 2) {
     const auto unit = LoadAt<uint16_t>(bytes.data(), at);
     if (unit < 0x80) {
