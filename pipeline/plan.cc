@@ -118,6 +118,14 @@ std::string Effects(const StageInfo& info) {
   return effects.empty() ? "none" : Joined(effects);
 }
 
+void AddNeeds(const StageInfo& info, Plan& plan) {
+  plan.order = std::max(plan.order, info.order);
+  plan.analysis_passes = std::max(plan.analysis_passes, info.analysis_passes);
+  plan.facts |= info.facts;
+  plan.drops = plan.drops || info.drops;
+  plan.rewrites = plan.rewrites || info.rewrites || info.injects;
+}
+
 }  // namespace
 
 Result<Plan> MakePlan(const v1::PipelineConfig& config, const Registry& registry) {
@@ -130,15 +138,14 @@ Result<Plan> MakePlan(const v1::PipelineConfig& config, const Registry& registry
   }
   if (Status status = Label(plan.stages); !status.ok()) return status;
   if (Status status = CheckAnnotations(plan); !status.ok()) return status;
-  for (const auto& planned : plan.stages) {
-    const StageInfo& info = planned.stage->info();
-    plan.order = std::max(plan.order, info.order);
-    plan.analysis_passes = std::max(plan.analysis_passes, info.analysis_passes);
-    plan.facts |= info.facts;
-    plan.drops = plan.drops || info.drops;
-    plan.rewrites = plan.rewrites || info.rewrites || info.injects;
-  }
+  for (const auto& planned : plan.stages) AddNeeds(planned.stage->info(), plan);
   return plan;
+}
+
+void Plan::Append(std::unique_ptr<Stage> stage) {
+  AddNeeds(stage->info(), *this);
+  std::string label = stage->info().name;
+  stages.push_back({std::move(label), {}, std::move(stage)});
 }
 
 std::string Plan::ToText() const {

@@ -29,6 +29,8 @@ struct Plan {
   bool rewrites = false;
   std::vector<AnnotationInfo> annotations;
 
+  /// Adds a stage of the program's own behind those of the configuration.
+  void Append(std::unique_ptr<Stage> stage);
   /// Stable text for --dry-run.
   std::string ToText() const;
 };

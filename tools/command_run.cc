@@ -17,6 +17,7 @@
 #include "tools/output_choice.h"
 #include "tools/progress_line.h"
 #include "tools/run_report.h"
+#include "tools/schema_recorder.h"
 #include "tools/standard_output.h"
 
 namespace etwpipe {
@@ -88,6 +89,7 @@ class RunCommand final : public Subcommand {
     if (!config.ok()) return config.status();
     auto plan = MakePlan(*config, args.registry);
     if (!plan.ok()) return plan.status();
+    if (output_.embed_schemas) plan->Append(std::make_unique<SchemaRecorder>());
     if (print_config_) return Print(PrintConfig(*config));
     if (dry_run_ && args.arguments.empty()) return Print(plan->ToText());
 
@@ -167,7 +169,12 @@ class RunCommand final : public Subcommand {
   Status Relog(Source& source, Plan& plan, const SurveyorFactory& surveyors, Diagnostics& diagnostics,
                ProgressLine& progress, const CancelToken& cancel, RunReport& report) const {
     const auto* recording = dynamic_cast<const etl::EtlSource*>(&source);
-    const auto sink = output_.MakeSink(read_.spool_dir, recording == nullptr ? nullptr : recording->file());
+    std::function<std::string()> schemas;
+    if (output_.embed_schemas) {
+      const auto* recorder = static_cast<const SchemaRecorder*>(plan.stages.back().stage.get());
+      schemas = [recorder] { return recorder->Text(); };
+    }
+    const auto sink = output_.MakeSink(read_.spool_dir, recording == nullptr ? nullptr : recording->file(), schemas);
     if (!plan.annotations.empty() && !sink->info().stores_annotations && !drop_annotations_) {
       Note(fmt::format("{}: an .{} stores no annotations; --drop-annotations hides this note", output_.path,
                        output_.to));

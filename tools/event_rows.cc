@@ -134,23 +134,20 @@ void TextRows::AppendHeader(const EventHeader& row) {
 void TextRows::AppendEvent(const EventHeader& row) {
   const DecodedEvent& event = args_.event;
   const auto out = std::back_inserter(text_);
-  if (const auto component = MessageComponent(row)) {
-    fmt::format_to(out, "component({})", *component);
-  } else {
-    AppendChars(text_, !event.provider_name().empty() ? event.provider_name()
-                       : row.has(kHasProvider)        ? event.provider_guid()
-                                                      : HeaderName(row.kind, row.header_type));
-  }
   if (event.schema() == nullptr) {
-    const bool by_id = row.kind == HeaderKind::kMessage || !schema::SchemaRegistry::IsClassic(row.kind);
-    if (by_id) {
-      fmt::format_to(out, "/id({})", row.id);
+    if (const auto component = MessageComponent(row)) {
+      fmt::format_to(out, "component({})", *component);
+    } else if (row.has(kHasProvider)) {
+      AppendChars(text_, ProviderText(args_.trace.provider_guid(row)));
     } else {
-      fmt::format_to(out, "/opcode({})", row.opcode);
+      AppendChars(text_, HeaderName(row.kind, row.header_type));
     }
+    const bool by_id = row.kind == HeaderKind::kMessage || !schema::SchemaRegistry::IsClassic(row.kind);
+    fmt::format_to(out, "/{}({})", by_id ? "id" : "opcode", by_id ? row.id : row.opcode);
     if (row.version != 0) fmt::format_to(out, " v{}", row.version);
     return;
   }
+  AppendChars(text_, event.provider_name());
   fmt::format_to(out, "/{}", event.name());
   line_.clear();
   if (args_.messages && !event.schema()->message.empty()) {

@@ -44,20 +44,29 @@ void OutputOptions::Add(po::options_description& options) {
        "leave out of an .etwp what only restoring the original bit for bit needs")                       //
       ("no-ids", po::bool_switch(&no_ids), "write no EventInstanceIds into an .etl")                     //
       ("keep-paths", po::bool_switch(&keep_paths), "store the names of the source files in the output")  //
+      ("embed-schemas", po::bool_switch(&embed_schemas),
+       "store in an .etl or .etwp the schemas of its events, so that it decodes without manifests")  //
       ("force", po::bool_switch(&force), "overwrite OUTPUT if it exists");
 }
 
 Status OutputOptions::Check() {
   ETWPIPE_RETURN_IF_ERROR(CheckChoice("--compress", compress, {"auto", "none", "xpress"}));
   ETWPIPE_RETURN_IF_ERROR(CheckChoice("--level", level, {"fast", "default", "max"}));
-  if (!to.empty()) return CheckChoice("--to", to, Formats());
-  to = path == "-" ? std::string() : ExtensionOf(path);
+  if (to.empty()) {
+    to = path == "-" ? std::string() : ExtensionOf(path);
+  } else {
+    ETWPIPE_RETURN_IF_ERROR(CheckChoice("--to", to, Formats()));
+  }
+  if (embed_schemas && (to == "ndjson" || to == "csv")) {
+    return Status::InvalidArgument(fmt::format("--embed-schemas: {} holds no schemas; use it with etl or etwp", to));
+  }
   if (std::find(Formats().begin(), Formats().end(), to) != Formats().end()) return {};
   return Status::InvalidArgument(fmt::format("{}: no format by this name; give --to {}",
                                              path == "-" ? "standard output" : path, fmt::join(Formats(), "|")));
 }
 
-std::unique_ptr<Sink> OutputOptions::MakeSink(const std::string& spool_dir, std::shared_ptr<InputFile> original) const {
+std::unique_ptr<Sink> OutputOptions::MakeSink(const std::string& spool_dir, std::shared_ptr<InputFile> original,
+                                              std::function<std::string()> schemas) const {
   if (to == "etl") {
     etl::EtlSinkOptions options;
     options.path = path;
@@ -67,6 +76,7 @@ std::unique_ptr<Sink> OutputOptions::MakeSink(const std::string& spool_dir, std:
                        : compress == "xpress" ? etl::Compress::kXpress
                                               : etl::Compress::kAuto;
     options.write_ids = !no_ids;
+    options.schemas = std::move(schemas);
     options.keep_paths = keep_paths;
     return std::make_unique<etl::EtlSink>(options);
   }
@@ -78,6 +88,7 @@ std::unique_ptr<Sink> OutputOptions::MakeSink(const std::string& spool_dir, std:
     options.original = std::move(original);
     options.level = level == "fast" ? etwp::Level::kFast : level == "max" ? etwp::Level::kMax : etwp::Level::kDefault;
     options.normalize = normalize;
+    options.schemas = std::move(schemas);
     options.keep_paths = keep_paths;
     return std::make_unique<etwp::EtwpSink>(options);
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/program_options/options_description.hpp>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -20,6 +21,7 @@ struct OutputOptions {
   bool normalize = false;
   bool no_ids = false;
   bool keep_paths = false;
+  bool embed_schemas = false;
   bool force = false;
 
   void Add(boost::program_options::options_description& options);
@@ -28,7 +30,9 @@ struct OutputOptions {
   /// Whether the sink will decode events. After Check().
   bool NeedsFacts() const { return to == "ndjson" || to == "csv"; }
   /// After Check(). `original` is the .etl that is read, for an exact archive; null otherwise.
-  std::unique_ptr<Sink> MakeSink(const std::string& spool_dir, std::shared_ptr<InputFile> original) const;
+  /// `schemas` gives the text of schemas to embed once all events are written; may be null.
+  std::unique_ptr<Sink> MakeSink(const std::string& spool_dir, std::shared_ptr<InputFile> original,
+                                 std::function<std::string()> schemas) const;
 };
 
 }  // namespace etwpipe

@@ -1,6 +1,8 @@
 #include "formats/etl/carrier.h"
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "formats/etl/layout.h"
 #include "formats/etl/record.h"
@@ -29,6 +31,16 @@ const TraceLoggingSchema& SourceHeaderSchema() {
     TraceLoggingSchema s("SourceHeader");
     s.Field("Version", InType::kUint32).Field("NextInjected", InType::kUint64);
     s.Field("Sources", InType::kBinary);
+    return s;
+  }();
+  return schema;
+}
+
+const TraceLoggingSchema& SchemaSchema() {
+  static const TraceLoggingSchema schema = [] {
+    TraceLoggingSchema s("Schema");
+    s.Field("Version", InType::kUint32).Field("Text", InType::kUint32).Field("Part", InType::kUint32);
+    s.Field("Parts", InType::kUint32).Field("Data", InType::kBinary);
     return s;
   }();
   return schema;
@@ -99,20 +111,61 @@ std::vector<std::vector<std::byte>> BuildSourceHeaderCarriers(const SourceHeader
   return records;
 }
 
-bool ReadCarrier(std::span<const std::byte> record, IdMap& map, SourceHeaderCarrier& header) {
+std::vector<std::vector<std::byte>> BuildSchemaCarriers(const std::vector<std::string>& texts, size_t max_record,
+                                                        int64_t timestamp) {
+  std::vector<std::vector<std::byte>> records;
+  const size_t budget = std::min(max_record - kCarrierOverhead, kMaxCarrierData);
+  for (size_t text = 0; text < texts.size(); ++text) {
+    const auto bytes = std::as_bytes(std::span(texts[text]));
+    const size_t parts = (bytes.size() + budget - 1) / budget;
+    for (size_t part = 0; part < parts; ++part) {
+      PayloadWriter payload;
+      payload.Add(kCarrierVersion).Add(static_cast<uint32_t>(text)).Add(static_cast<uint32_t>(part));
+      payload.Add(static_cast<uint32_t>(parts));
+      payload.AddBinary(bytes.subspan(part * budget, std::min(budget, bytes.size() - part * budget)));
+      records.push_back(BuildCarrier(kCarrierSchema, SchemaSchema(), payload, timestamp));
+    }
+  }
+  return records;
+}
+
+bool SchemaCarriers::Add(uint32_t text, uint32_t part, uint32_t parts, std::span<const std::byte> data) {
+  const bool expected = text == texts_.size() && part == next_part_ && part < parts;
+  if (!expected || data.size() > kMaxBytes - bytes_) return false;
+  bytes_ += data.size();
+  open_.append(reinterpret_cast<const char*>(data.data()), data.size());
+  ++next_part_;
+  if (next_part_ == parts) {
+    texts_.push_back(std::exchange(open_, {}));
+    next_part_ = 0;
+  }
+  return true;
+}
+
+bool ReadCarrier(std::span<const std::byte> record, CarriedFacts& facts) {
   ProviderTable table;
   ProviderResolver providers(table);
   EventHeader row;
   if (!ParseRecord(record, 8, providers, row)) return false;
   ByteReader reader(row.payload());
   if (reader.Read<uint32_t>() != kCarrierVersion) return false;
+  facts.has_ids = facts.has_ids || row.id != kCarrierSchema;
+  if (row.id == kCarrierSchema) {
+    const auto text = reader.Read<uint32_t>();
+    const auto part = reader.Read<uint32_t>();
+    const auto parts = reader.Read<uint32_t>();
+    const auto data = reader.ReadBytes(reader.Read<uint16_t>());
+    return !reader.failed() && facts.schemas.Add(text, part, parts, data);
+  }
   if (row.id == kCarrierIdMap) {
     const auto first_buffer = reader.Read<uint64_t>();
     const auto first_record = reader.Read<uint64_t>();
     const auto data = reader.ReadBytes(reader.Read<uint16_t>());
-    return !reader.failed() && first_buffer <= kMaxBufferOrdinal && map.AddCarrier(first_buffer, first_record, data);
+    return !reader.failed() && first_buffer <= kMaxBufferOrdinal &&
+           facts.map.AddCarrier(first_buffer, first_record, data);
   }
   if (row.id != kCarrierSourceHeader) return true;
+  SourceHeaderCarrier& header = facts.header;
   header.next_injected = reader.Read<uint64_t>();
   ByteReader rows(reader.ReadBytes(reader.Read<uint16_t>()));
   while (rows.remaining() > 0) {

@@ -137,7 +137,7 @@ Status EtlSink::Write(SinkBlock& block_base) {
 }
 
 Status EtlSink::Finish() {
-  if (options_.write_ids) ETWPIPE_RETURN_IF_ERROR(WriteCarriers());
+  ETWPIPE_RETURN_IF_ERROR(WriteCarriers());
   ETWPIPE_RETURN_IF_ERROR(PatchHeader());
   return out_->Commit();
 }
@@ -145,6 +145,11 @@ Status EtlSink::Finish() {
 uint64_t EtlSink::bytes_written() const { return out_ ? out_->size() : 0; }
 
 Status EtlSink::WriteCarriers() {
+  std::vector<std::string> schemas = info_.embedded_schemas;
+  if (std::string text = options_.schemas ? options_.schemas() : std::string(); !text.empty()) {
+    schemas.push_back(std::move(text));
+  }
+  if (!options_.write_ids && schemas.empty()) return {};
   SourceHeaderCarrier table;
   table.sources = info_.sources;
   table.next_injected = packer_->next_injected();
@@ -160,10 +165,13 @@ Status EtlSink::WriteCarriers() {
     builder->Append(record);
     return {};
   };
-  for (const auto& record : BuildSourceHeaderCarriers(table, room, timestamp)) ETWPIPE_RETURN_IF_ERROR(add(record));
-  for (const auto& carrier : id_map_.carriers()) {
-    ETWPIPE_RETURN_IF_ERROR(add(BuildIdMapCarrier(carrier, timestamp)));
+  if (options_.write_ids) {
+    for (const auto& record : BuildSourceHeaderCarriers(table, room, timestamp)) ETWPIPE_RETURN_IF_ERROR(add(record));
+    for (const auto& carrier : id_map_.carriers()) {
+      ETWPIPE_RETURN_IF_ERROR(add(BuildIdMapCarrier(carrier, timestamp)));
+    }
   }
+  for (const auto& record : BuildSchemaCarriers(schemas, room, timestamp)) ETWPIPE_RETURN_IF_ERROR(add(record));
   return WriteTrailerBuffer(*builder);
 }
 

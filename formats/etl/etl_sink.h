@@ -2,6 +2,7 @@
 // Instance ids travel in carrier records at the end of the file.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,6 +27,8 @@ struct EtlSinkOptions {
   Compress compress = Compress::kAuto;
   bool write_ids = true;
   bool keep_paths = false;  ///< store the names of the source files
+  /// Asked at the end for schemas to embed, as text; empty if there are none. Those the input carries go on anyway.
+  std::function<std::string()> schemas;
 };
 
 class EtlSink : public Sink {

@@ -107,7 +107,7 @@ Status EtlSource::ReadFileHeader() {
 Status EtlSource::ReadCarriers(Diagnostics* diagnostics) {
   LoadContext raw = load_;
   raw.show_carriers = true;
-  SourceHeaderCarrier table;
+  CarriedFacts facts{id_map_, {}, {}, false};
   std::vector<LoadedBuffer> buffers;
   for (size_t i = index_.entries.size(); i-- > 1;) {
     BufferEntry& entry = index_.entries[i];
@@ -124,14 +124,16 @@ Status EtlSource::ReadCarriers(Diagnostics* diagnostics) {
   bool good = true;
   for (auto buffer = buffers.rbegin(); buffer != buffers.rend(); ++buffer) {
     for (size_t r = 0; r < buffer->records.size(); ++r) {
-      if (ReadCarrier(buffer->record(r), id_map_, table)) continue;
+      if (ReadCarrier(buffer->record(r), facts)) continue;
       good = false;
       if (diagnostics == nullptr) continue;
       diagnostics->Add(DiagnosticId::kIdMapBad, {buffer->file_offset, buffer->file_size},
-                       "a carrier of instance ids cannot be read");
+                       "a carrier of instance ids or schemas cannot be read");
     }
   }
-  if (!has_carriers_) return {};
+  context_.info.embedded_schemas = facts.schemas.texts();
+  if (!facts.has_ids && good) return {};
+  SourceHeaderCarrier& table = facts.header;
   context_.info.next_injected = table.next_injected;
   // Records that the map does not cover belong to this file as a recording of its own.
   SourceRecording own = context_.info.sources.front();

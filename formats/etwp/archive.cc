@@ -192,6 +192,7 @@ Status Archive::ReadDictionaries(Diagnostics* diagnostics) {
   };
   const auto complete = add(index_.dictionary());
   if (!complete.ok()) return complete.status();
+  info_.embedded_schemas = dictionary_.schemas();
   if (*complete) return {};
   for (const auto& entry : index_.dictionaries()) {
     const auto added = add(entry);

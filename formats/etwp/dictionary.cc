@@ -50,6 +50,7 @@ std::string Dictionary::Add(const v1::Dictionary& frame) {
       return fmt::format("annotation {} of its dictionary has another meaning than before", number);
     }
   }
+  if (frame.complete() && schemas_.empty()) schemas_.assign(frame.schemas().begin(), frame.schemas().end());
   return {};
 }
 

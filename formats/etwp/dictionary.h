@@ -33,10 +33,13 @@ class Dictionary {
   /// Numbers of all kinds known, ascending, kind 0 included.
   std::vector<uint32_t> kind_numbers() const;
   std::vector<AnnotationInfo> annotations() const;
+  /// Texts of schemas (formats/schema/SCHEMA_TEXT.md).
+  const std::vector<std::string>& schemas() const { return schemas_; }
 
  private:
   std::deque<RecordTemplate> templates_;
   std::deque<AnnotationInfo> infos_;
+  std::vector<std::string> schemas_;
   std::unordered_map<uint32_t, const RecordTemplate*> kinds_;
   std::unordered_map<uint32_t, const AnnotationInfo*> annotations_;
 };

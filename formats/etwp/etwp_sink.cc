@@ -150,6 +150,7 @@ Status EtwpSink::Begin(const BeginArgs& args) {
   diagnostics_ = args.diagnostics;
   declared_ = args.annotations;
   next_injected_ = args.trace.info.next_injected;
+  embedded_schemas_ = args.trace.info.embedded_schemas;
 
   if (options_.normalize) {
     not_exact_ = "normalized on request";
@@ -526,6 +527,10 @@ Status EtwpSink::Finish() {
   v1::Frame frame;
   *frame.mutable_dictionary() = dictionary_.complete();
   frame.mutable_dictionary()->set_complete(true);
+  for (const auto& text : embedded_schemas_) frame.mutable_dictionary()->add_schemas(text);
+  if (std::string text = options_.schemas ? options_.schemas() : std::string(); !text.empty()) {
+    frame.mutable_dictionary()->add_schemas(std::move(text));
+  }
   ETWPIPE_RETURN_IF_ERROR(append(frame, index_.mutable_dictionary()));
   frame.Clear();
   *frame.mutable_header() = header_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -24,8 +25,10 @@ struct EtwpSinkOptions {
   bool force = false;
   std::string spool_dir;
   Level level = Level::kDefault;
-  bool normalize = false;           ///< drop what only an exact copy needs: pads, fill, stale header fields
-  bool keep_paths = false;          ///< store the names of the source files
+  bool normalize = false;   ///< drop what only an exact copy needs: pads, fill, stale header fields
+  bool keep_paths = false;  ///< store the names of the source files
+  /// Asked at the end for schemas to embed, as text; empty if there are none. Those the input carries go on anyway.
+  std::function<std::string()> schemas;
   uint32_t block_bytes = 4u << 20;  ///< bytes of records and annotations per block; at most 32 MiB
   /// The .etl that is read, for its SHA-256. Without it the archive is not exact.
   std::shared_ptr<InputFile> original;
@@ -74,7 +77,8 @@ class EtwpSink : public Sink {
   std::unique_ptr<OutputFile> out_;
   Diagnostics* diagnostics_ = nullptr;
   v1::TraceHeader header_;
-  std::string not_exact_;  // why; empty while exact
+  std::vector<std::string> embedded_schemas_;  // of the input
+  std::string not_exact_;                      // why; empty while exact
   bool keep_restore_ = false;
   bool hash_images_ = false;  // the original has compressed buffers, which a restored file compresses anew
 

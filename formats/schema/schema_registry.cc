@@ -22,11 +22,12 @@ bool SchemaRegistry::DependsOnPayload(const SchemaRequest& request) const {
                      [&](const auto& supplier) { return supplier->DependsOnPayload(request); });
 }
 
-const EventSchema* SchemaLookup::Find(const EventHeader& row) {
+const std::shared_ptr<const EventSchema>& SchemaLookup::FindShared(const EventHeader& row) {
+  static const std::shared_ptr<const EventSchema> kNone;
   const bool classic = SchemaRegistry::IsClassic(row.kind);
   const bool opaque = row.kind == HeaderKind::kUnknown || row.kind == HeaderKind::kMessage ||
                       row.kind == HeaderKind::kError || !row.has(kHasProvider);
-  if (opaque) return nullptr;
+  if (opaque) return kNone;
   std::span<const std::byte> metadata;
   if (row.has(kHasExtended)) metadata = FindExtendedItem(row, ExtendedType::kTraceLogging);
   Key key;
@@ -37,12 +38,12 @@ const EventSchema* SchemaLookup::Find(const EventHeader& row) {
     key.metadata_low = hash.low64;
     key.metadata_high = hash.high64;
   }
-  if (last_ != nullptr && key == last_key_) return last_->schema.get();
+  if (last_ != nullptr && key == last_key_) return last_->schema;
   auto known = known_.find(key);
   if (known != known_.end() && !known->second.ask_again) {
     last_key_ = key;
     last_ = &known->second;
-    return last_->schema.get();
+    return last_->schema;
   }
   const SchemaRequest request{row, trace_.provider_guid(row), metadata,
                               FindExtendedItem(row, ExtendedType::kProviderTraits)};
@@ -55,7 +56,7 @@ const EventSchema* SchemaLookup::Find(const EventHeader& row) {
     known = known_.emplace(key, Known{nullptr, registry_.DependsOnPayload(request)}).first;
   }
   known->second.schema = registry_.Ask(request);
-  return known->second.schema.get();
+  return known->second.schema;
 }
 
 }  // namespace etwpipe::schema

@@ -59,7 +59,9 @@ class SchemaLookup {
   SchemaLookup(const SchemaRegistry& registry, const TraceContext& trace) : registry_(registry), trace_(trace) {}
 
   /// The schema of the event, or null where nobody knows it.
-  const EventSchema* Find(const EventHeader& row);
+  const EventSchema* Find(const EventHeader& row) { return FindShared(row).get(); }
+  /// The same, for whoever keeps it. The reference lives until the next call.
+  const std::shared_ptr<const EventSchema>& FindShared(const EventHeader& row);
   /// Changes when schemas that Find() gave before are gone: whoever keeps something by schema forgets it then.
   uint64_t generation() const { return generation_; }
 
