@@ -43,8 +43,8 @@ void WriteProcess(JsonWriter& json, const EventCount& row, const TraceInfo& info
   const auto time = [&](std::string_view key, int64_t ticks, int64_t unknown) {
     json.Key(key).StringOrNull(ticks == unknown ? std::string() : FormatFileTime(info.clock.ToFileTime(ticks)));
   };
-  time("start_time", process->start, schema::ProcessInstance::kBeforeTrace);
-  time("end_time", process->end, schema::ProcessInstance::kAfterTrace);
+  time("start_time", process->start, facts::ProcessInstance::kBeforeTrace);
+  time("end_time", process->end, facts::ProcessInstance::kAfterTrace);
   WriteId(json, "parent_pid", process->parent);
   json.Key("command_line").StringOrNull(process->command_line);
 }

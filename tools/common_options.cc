@@ -90,7 +90,7 @@ Result<SurveyorFactory> SchemaOptions::Surveyors() {
                     : clr_ids == "lenient" ? schema::ClrIds::kLenient
                                            : schema::ClrIds::kSafe;
   sources.environment = Environment("ETWPIPE_MANIFEST_PATH");
-  auto made = schema::MakeSurveyors(sources);
+  auto made = facts::MakeSurveyors(sources);
   if (!made.ok()) return made.status();
   for (const auto& problem : made->problems) PrintNote(problem);
   return std::move(made->factory);

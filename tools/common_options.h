@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "formats/schema/surveyors.h"
+#include "formats/facts/surveyors.h"
 #include "pipeline/diagnostics.h"
 #include "pipeline/status.h"
 #include "pipeline/trace_context.h"
@@ -31,7 +31,7 @@ struct ReadOptions {
 
 /// --manifest and --clr-ids: where schemas come from beside the trace and the program.
 struct SchemaOptions {
-  schema::SchemaSources sources;
+  facts::SchemaSources sources;
   std::string clr_ids = "safe";
 
   void Add(boost::program_options::options_description& options);

@@ -182,7 +182,7 @@ CountSink::~CountSink() = default;
 
 Status CountSink::Begin(const BeginArgs& args) {
   trace_ = &args.trace;
-  processes_ = trace_->facts->Get<schema::ProcessTable>();
+  processes_ = trace_->facts->Get<facts::ProcessTable>();
   total_ = std::make_unique<Counter>();
   const auto provider = trace_->providers->Intern(GuidOf("68fdd900-4a3e-11d1-84f4-0000f80464e3"));
   if (trace_->info.header_record.empty() || !provider) return {};

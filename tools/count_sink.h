@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "formats/facts/process_table.h"
 #include "formats/schema/event_schema.h"
-#include "formats/schema/process_table.h"
 #include "pipeline/guid.h"
 #include "pipeline/sink.h"
 
@@ -36,8 +36,8 @@ struct EventCount {
   uint8_t opcode = 0;
   uint32_t pid = 0;  ///< kNoId: the records carry none
   uint32_t tid = 0;
-  const schema::ProcessInstance* process = nullptr;  ///< kProcess, kThread; lives as long as the source's facts
-  std::vector<schema::SchemaOrigin> origins;         ///< who described events of the row; sorted
+  const facts::ProcessInstance* process = nullptr;  ///< kProcess, kThread; lives as long as the source's facts
+  std::vector<schema::SchemaOrigin> origins;        ///< who described events of the row; sorted
   uint64_t count = 0;
   uint64_t bytes = 0;   ///< sum of record sizes
   uint64_t opaque = 0;  ///< events that no schema describes
@@ -81,7 +81,7 @@ class CountSink final : public Sink {
 
   CountBy by_;
   const TraceContext* trace_ = nullptr;
-  const schema::ProcessTable* processes_ = nullptr;
+  const facts::ProcessTable* processes_ = nullptr;
   std::unique_ptr<Counter> total_;
   /// By entry of total_: what the schemas say.
   struct Described {

@@ -33,7 +33,7 @@ std::optional<uint16_t> FindIn(const EventSchema& schema, size_t begin, size_t e
 }  // namespace
 
 EventValues::EventValues(const TraceContext& trace)
-    : trace_(trace), processes_(trace.facts->Get<schema::ProcessTable>()) {
+    : trace_(trace), processes_(trace.facts->Get<facts::ProcessTable>()) {
   if (const auto* registry = trace.facts->Get<schema::SchemaRegistry>()) lookup_.emplace(*registry, trace);
 }
 

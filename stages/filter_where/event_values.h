@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "formats/facts/process_table.h"
 #include "formats/schema/decoder.h"
-#include "formats/schema/process_table.h"
 #include "formats/schema/schema_registry.h"
 #include "formats/schema/value_text.h"
 #include "pipeline/trace_context.h"
@@ -59,7 +59,7 @@ class EventValues {
   void ReadTokens(const schema::EventSchema& schema, const Place& place);
 
   const TraceContext& trace_;
-  const schema::ProcessTable* processes_;
+  const facts::ProcessTable* processes_;
   std::optional<schema::SchemaLookup> lookup_;
   const EventHeader* row_ = nullptr;
   const schema::EventSchema* schema_ = nullptr;

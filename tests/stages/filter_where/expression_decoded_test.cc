@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "formats/facts/process_table.h"
 #include "formats/schema/listed_schemas.h"
-#include "formats/schema/process_table.h"
 #include "formats/schema/schema_text.h"
 #include "stages/filter_where/expression.h"
 
@@ -51,11 +51,11 @@ class ExpressionDecoded : public testing::Test {
     auto registry = std::make_shared<schema::SchemaRegistry>();
     registry->Add(listed);
     trace_.facts->Set(std::shared_ptr<const schema::SchemaRegistry>(registry));
-    schema::ProcessRecord process;
-    process.kind = schema::ProcessRecord::Kind::kRundownStart;
+    facts::ProcessRecord process;
+    process.kind = facts::ProcessRecord::Kind::kRundownStart;
     process.pid = 1234;
     process.image = "devenv.exe";
-    trace_.facts->Set(std::make_shared<const schema::ProcessTable>(schema::ProcessTable::Build({process}, 0)));
+    trace_.facts->Set(std::make_shared<const facts::ProcessTable>(facts::ProcessTable::Build({process}, 0)));
 
     Put(uint32_t{4'000'000'000});
     Put(int16_t{-5});

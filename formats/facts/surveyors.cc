@@ -1,29 +1,29 @@
-#include "formats/schema/surveyors.h"
+#include "formats/facts/surveyors.h"
 
 #include <utility>
 
+#include "formats/facts/process_survey.h"
 #include "formats/schema/listed_schemas.h"
 #include "formats/schema/manifest_files.h"
-#include "formats/schema/process_survey.h"
 #include "formats/schema/schema_survey.h"
 
-namespace etwpipe::schema {
+namespace etwpipe::facts {
 
 Result<Surveyors> MakeSurveyors(const SchemaSources& sources) {
-  auto files = LoadManifestFiles(sources.manifests, sources.environment.c_str());
+  auto files = schema::LoadManifestFiles(sources.manifests, sources.environment.c_str());
   if (!files.ok()) return files.status();
-  auto list = std::make_shared<ListedSchemas>();
+  auto list = std::make_shared<schema::ListedSchemas>();
   // Of two for one event the first is the one to use.
   for (auto schema = files->schemas.rbegin(); schema != files->schemas.rend(); ++schema) list->Add(*schema);
   Surveyors surveyors;
   surveyors.problems = std::move(files->problems);
   surveyors.factory = [list, clr_ids = sources.clr_ids](FactSet facts) {
     std::vector<std::unique_ptr<Surveyor>> made;
-    if ((facts & kSchemas) != 0) made.push_back(MakeSchemaSurveyor(list, clr_ids));
+    if ((facts & kSchemas) != 0) made.push_back(schema::MakeSchemaSurveyor(list, clr_ids));
     if ((facts & kProcesses) != 0) made.push_back(MakeProcessSurveyor());
     return made;
   };
   return surveyors;
 }
 
-}  // namespace etwpipe::schema
+}  // namespace etwpipe::facts

@@ -10,7 +10,7 @@
 
 #include "pipeline/event.h"
 
-namespace etwpipe::schema {
+namespace etwpipe::facts {
 
 /// What one record says of a process.
 struct ProcessRecord {
@@ -67,4 +67,4 @@ class ProcessTable {
   std::unordered_map<uint32_t, std::pair<size_t, size_t>> ranges_;  // pid: begin, end in instances_
 };
 
-}  // namespace etwpipe::schema
+}  // namespace etwpipe::facts

@@ -1,4 +1,4 @@
-// The surveyors for facts that have to do with schemas: what an Execute() that decodes events needs.
+// The surveyors for all facts: what an Execute() that decodes or names events needs.
 #pragma once
 
 #include <string>
@@ -7,13 +7,13 @@
 #include "formats/schema/clr_aliases.h"
 #include "pipeline/survey.h"
 
-namespace etwpipe::schema {
+namespace etwpipe::facts {
 
 /// Where schemas come from beside the trace and the program.
 struct SchemaSources {
   std::vector<std::string> manifests;  ///< files and folders (manifest_files.h)
   std::string environment;             ///< folders, separated by colons: ETWPIPE_MANIFEST_PATH
-  ClrIds clr_ids = ClrIds::kSafe;
+  schema::ClrIds clr_ids = schema::ClrIds::kSafe;
 };
 
 struct Surveyors {
@@ -24,4 +24,4 @@ struct Surveyors {
 /// Reads the manifests now; an error names the file. The surveyors set a SchemaRegistry and a ProcessTable, as asked.
 Result<Surveyors> MakeSurveyors(const SchemaSources& sources);
 
-}  // namespace etwpipe::schema
+}  // namespace etwpipe::facts

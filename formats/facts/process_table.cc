@@ -1,9 +1,9 @@
-#include "formats/schema/process_table.h"
+#include "formats/facts/process_table.h"
 
 #include <algorithm>
 #include <tuple>
 
-namespace etwpipe::schema {
+namespace etwpipe::facts {
 namespace {
 
 using Kind = ProcessRecord::Kind;
@@ -118,4 +118,4 @@ const ProcessInstance* ProcessTable::Find(uint32_t pid, int64_t timestamp) const
   return after == begin ? &*begin : &*(after - 1);
 }
 
-}  // namespace etwpipe::schema
+}  // namespace etwpipe::facts

@@ -3,13 +3,13 @@
 
 #include <memory>
 
-#include "formats/schema/process_table.h"
+#include "formats/facts/process_table.h"
 #include "pipeline/survey.h"
 
-namespace etwpipe::schema {
+namespace etwpipe::facts {
 
 /// Reads the kernel's process records (all versions, etl-format.md 8.1) and, for what they leave out, the starts, stops
 /// and rundown of Microsoft-Windows-Kernel-Process. Sets a ProcessTable.
 std::unique_ptr<Surveyor> MakeProcessSurveyor();
 
-}  // namespace etwpipe::schema
+}  // namespace etwpipe::facts

@@ -1,12 +1,12 @@
 // Lives of processes: pids used again, starts and ends outside the trace, records in any order.
-#include "formats/schema/process_table.h"
+#include "formats/facts/process_table.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <random>
 
-namespace etwpipe::schema {
+namespace etwpipe::facts {
 namespace {
 
 using Kind = ProcessRecord::Kind;
@@ -95,4 +95,4 @@ TEST(ProcessTable, ADefunctProcessHasEnded) {
 }
 
 }  // namespace
-}  // namespace etwpipe::schema
+}  // namespace etwpipe::facts
