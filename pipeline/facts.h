@@ -13,6 +13,10 @@ enum Fact : uint8_t {
   kNoFacts = 0,
   kSchemas = 1,    ///< layouts of events, those the trace itself carries included
   kProcesses = 2,  ///< processes by pid and time
+  kThreads = 4,    ///< threads by tid and time
+  kImages = 8,     ///< images by address and time
+  kMethods = 16,   ///< methods of the CLR by address or MethodID and time
+  kStacks = 32,    ///< stacks by the event they belong to
 };
 using FactSet = uint8_t;
 

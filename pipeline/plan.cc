@@ -106,6 +106,10 @@ std::string TextOf(FactSet facts) {
   std::vector<std::string> words;
   if ((facts & kSchemas) != 0) words.emplace_back("schemas");
   if ((facts & kProcesses) != 0) words.emplace_back("processes");
+  if ((facts & kThreads) != 0) words.emplace_back("threads");
+  if ((facts & kImages) != 0) words.emplace_back("images");
+  if ((facts & kMethods) != 0) words.emplace_back("methods");
+  if ((facts & kStacks) != 0) words.emplace_back("stacks");
   return Joined(words);
 }
 

@@ -19,8 +19,10 @@ Result<Surveyors> MakeSurveyors(const SchemaSources& sources) {
   surveyors.problems = std::move(files->problems);
   surveyors.factory = [list, clr_ids = sources.clr_ids](FactSet facts) {
     std::vector<std::unique_ptr<Surveyor>> made;
-    if ((facts & kSchemas) != 0) made.push_back(schema::MakeSchemaSurveyor(list, clr_ids));
-    if ((facts & kProcesses) != 0) made.push_back(MakeProcessSurveyor());
+    const auto wants = [&](Fact fact) { return (facts & fact) != 0; };
+    // Tables finish in this order: each may use those before it.
+    if (wants(kSchemas)) made.push_back(schema::MakeSchemaSurveyor(list, clr_ids));
+    if (wants(kProcesses)) made.push_back(MakeProcessSurveyor());
     return made;
   };
   return surveyors;
