@@ -288,6 +288,10 @@ class Run {
                          return stage.Process(ArgsFor(i, token)).WithContext(args_.plan.stages[i].label);
                        }});
     }
+    const bool injects = std::any_of(plan.stages.begin(), plan.stages.end(),
+                                     [](const PlannedStage& planned) { return planned.stage->info().injects; });
+    next_injected_ = args_.source.context().info.next_injected;
+    if (injects) steps.push_back({true, [this](Token& token) { return NumberInjected(token.batch); }});
     steps.push_back({false, [this](Token& token) {
                        token.entered.push_back(token.batch.selection.size());
                        auto chunk = args_.sink.Prepare(token.batch);
@@ -302,6 +306,7 @@ class Run {
     steps.push_back({false, [this](Token& token) { return EncodeAll(token.blocks); }});
     steps.push_back({true, [this](Token& token) { return WriteAll(token.blocks); }});
     ETWPIPE_RETURN_IF_ERROR(PassRunner(args_, **pass, std::move(steps)).Run());
+    if (injects) ETWPIPE_RETURN_IF_ERROR(InjectAtEnd());
 
     std::vector<std::unique_ptr<SinkBlock>> blocks;
     ETWPIPE_RETURN_IF_ERROR(args_.sink.CutEnd(blocks));
@@ -310,6 +315,40 @@ class Run {
     if (args_.cancel != nullptr && args_.cancel->cancelled()) return Status::Cancelled();
     ETWPIPE_RETURN_IF_ERROR(FinishSurvey(args_.source.context()));
     return args_.sink.Finish();
+  }
+
+  // Ids in the order of the output: design.md section 5.
+  Status NumberInjected(EventBatch& batch) {
+    for (const uint16_t index : batch.selection) {
+      EventHeader& row = batch.rows[index];
+      if (!row.has(kInjected) || row.instance_id != 0) continue;
+      row.instance_id = (kInjectedSource << kInstanceIdSourceShift) + next_injected_++;
+      ++summary_.events_injected;
+    }
+    return {};
+  }
+
+  // What stages have to say once they have seen everything, each through the stages behind it.
+  Status InjectAtEnd() {
+    for (size_t i = 0; i < args_.plan.stages.size(); ++i) {
+      const Stage& stage = *args_.plan.stages[i].stage;
+      if (!stage.info().injects) continue;
+      Token token;
+      ETWPIPE_RETURN_IF_ERROR(stage.AtEnd(ArgsFor(i, token)).WithContext(args_.plan.stages[i].label));
+      for (size_t next = i + 1; next < args_.plan.stages.size() && !token.batch.selection.empty(); ++next) {
+        const PlannedStage& later = args_.plan.stages[next];
+        ETWPIPE_RETURN_IF_ERROR(later.stage->Process(ArgsFor(next, token)).WithContext(later.label));
+      }
+      if (token.batch.selection.empty()) continue;
+      ETWPIPE_RETURN_IF_ERROR(NumberInjected(token.batch));
+      summary_.events_out += token.batch.selection.size();
+      auto chunk = args_.sink.Prepare(token.batch);
+      if (!chunk.ok()) return chunk.status();
+      ETWPIPE_RETURN_IF_ERROR(args_.sink.Cut(std::move(*chunk), token.blocks));
+      ETWPIPE_RETURN_IF_ERROR(EncodeAll(token.blocks));
+      ETWPIPE_RETURN_IF_ERROR(WriteAll(token.blocks));
+    }
+    return {};
   }
 
   Result<std::unique_ptr<SourcePass>> StartPass(Order order) {
@@ -352,6 +391,7 @@ class Run {
   std::vector<std::unique_ptr<StageState>> states_;
   std::vector<std::unique_ptr<Surveyor>> surveyors_;  // that have not finished
   RunSummary summary_;
+  uint64_t next_injected_ = 1;
   bool counted_ = false;
 };
 

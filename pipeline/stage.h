@@ -79,7 +79,13 @@ class Stage {
   /// Sees a batch of an analysis pass (0-based `pass`): everything, unfiltered. Must not change it.
   virtual Status Analyze(const ProcessArgs&, int /*pass*/) const { return {}; }
   /// Transforms a batch. Batches come in sequence if info().ordered, else from several threads at once.
+  /// A stage that injects (info().injects) puts its rows behind the ones they belong to, with kInjected and instance id
+  /// 0; they get their ids in the order of the output. It sets args.batch.buffer to null, since the batch is no longer
+  /// part of a buffer.
   virtual Status Process(const ProcessArgs& args) const = 0;
+  /// After the last batch, once, for stages that inject: fills an empty batch with selected rows of its own, as above.
+  /// They pass the stages behind this one and the sink, so their timestamps must not be below those of the trace.
+  virtual Status AtEnd(const ProcessArgs& /*args*/) const { return {}; }
 };
 
 }  // namespace etwpipe

@@ -17,7 +17,10 @@ double Ratio(uint64_t part, uint64_t whole) {
 
 std::string RunReport::ToText() const {
   Table table({{""}, {""}});
-  table.Add({"events", fmt::format("{} in, {} kept", Grouped(summary.events_in), Grouped(summary.events_out))});
+  const uint64_t kept = summary.events_out - summary.events_injected;
+  const std::string injected =
+      summary.events_injected == 0 ? std::string() : fmt::format(", {} injected", Grouped(summary.events_injected));
+  table.Add({"events", fmt::format("{} in, {} kept{}", Grouped(summary.events_in), Grouped(kept), injected)});
   for (const auto& stage : summary.stages) {
     table.Add({stage.label, fmt::format("{} in, {} dropped", Grouped(stage.events_in), Grouped(stage.events_dropped))});
   }
@@ -35,7 +38,8 @@ std::string RunReport::ToJson() const {
   json.Key("output").String(output);
   json.Key("events").BeginObject();
   json.Key("in").Uint(summary.events_in);
-  json.Key("kept").Uint(summary.events_out);
+  json.Key("kept").Uint(summary.events_out - summary.events_injected);
+  json.Key("injected").Uint(summary.events_injected);
   json.EndObject();
   json.Key("stages").BeginArray();
   for (const auto& stage : summary.stages) {
