@@ -134,14 +134,14 @@ void TextRows::AppendHeader(const EventHeader& row) {
 void TextRows::AppendEvent(const EventHeader& row) {
   const DecodedEvent& event = args_.event;
   const auto out = std::back_inserter(text_);
-  if (const auto component = MessageComponent(row)) {
-    fmt::format_to(out, "component({})", *component);
-  } else {
-    AppendChars(text_, !event.provider_name().empty() ? event.provider_name()
-                       : row.has(kHasProvider)        ? event.provider_guid()
-                                                      : HeaderName(row.kind, row.header_type));
-  }
   if (event.schema() == nullptr) {
+    if (const auto component = MessageComponent(row)) {
+      fmt::format_to(out, "component({})", *component);
+    } else if (row.has(kHasProvider)) {
+      AppendChars(text_, ProviderText(args_.trace.provider_guid(row)));
+    } else {
+      AppendChars(text_, HeaderName(row.kind, row.header_type));
+    }
     const bool by_id = row.kind == HeaderKind::kMessage || !schema::SchemaRegistry::IsClassic(row.kind);
     if (by_id) {
       fmt::format_to(out, "/id({})", row.id);
@@ -151,8 +151,10 @@ void TextRows::AppendEvent(const EventHeader& row) {
     if (row.version != 0) fmt::format_to(out, " v{}", row.version);
     return;
   }
-  fmt::format_to(out, "/{}", event.name());
   line_.clear();
+  AppendPrintable(event.provider_name(), line_);
+  line_ += '/';
+  AppendPrintable(event.name(), line_);
   if (args_.messages && !event.schema()->message.empty()) {
     line_ += " \"";
     AppendMessage(event, value_, line_);
