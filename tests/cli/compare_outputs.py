@@ -3,13 +3,14 @@
 number of threads with one."""
 
 import csv
+import io
 import json
 import re
 import sys
 import tempfile
 from pathlib import Path
 
-from samples import run_checks, sample_path
+from samples import SAMPLES, run_checks, sample_path
 
 TABLE_SAMPLES = ("DynamicEvents", "diaghub.kernel.1", "powershell", "SelfDescribingSingleEvent", "gcevents")
 ROUND_TRIP_SAMPLES = ("DynamicEvents", "KernelNetwork", "powershell", "gcevents")
@@ -110,6 +111,44 @@ def tables(program):
             yield f"{sample}: {len(events)} events are in no table, the first {next(iter(events.values()))}"
 
 
+def repeated_keys(value):
+    """Keys that an object of a JSON value has twice, fields of one name included."""
+    if isinstance(value, list):
+        return [key for element in value for key in repeated_keys(element)]
+    if not isinstance(value, dict):
+        return []
+    names = [name for name, _ in value.pairs]
+    return [name for name in value if names.count(name) > 1] + [
+        key for _, member in value.pairs for key in repeated_keys(member)]
+
+
+def formats(program):
+    """dump: ndjson, csv and text have the same events, one a line or row; no JSON object has a key twice."""
+    for sample in SAMPLES:
+        if sample in ("net.4.5.2.x64", "diaghub"):
+            continue  # large, and of kinds that the others have
+        events = program.events(sample_path(sample))
+        for event in events:
+            if repeated_keys(event):
+                yield f"{sample}: {event['id']} has {repeated_keys(event)} twice"
+        # Lines as a terminal and a line reader see them.
+        lines = program.output("dump", sample_path(sample)).split("\n")[1:-1]
+        if len(lines) != len(events):
+            yield f"{sample}: {len(lines)} lines of text, {len(events)} events"
+        titles, *rows = csv.reader(io.StringIO(program.output("dump", "--format", "csv", sample_path(sample)), newline=""))
+        if tuple(titles) != HEADER_COLUMNS + ("fields",) or len(rows) != len(events):
+            yield f"{sample}: {len(rows)} rows of {titles}"
+            continue
+        for event, line, row in zip(events, lines, rows):
+            wrong = [title for title, cell in zip(HEADER_COLUMNS, row) if cell != cell_of(event.get(title))]
+            if json.loads(row[-1] or "null") != event["fields"]:
+                wrong.append("fields")
+            if wrong:
+                yield f"{sample}: {event['id']}: csv has other {wrong}"
+            if not line.startswith(event["time"]) or any(ord(c) < 0x20 or 0x7F <= ord(c) < 0xA0 for c in line):
+                yield f"{sample}: {event['id']}: {line!r}"
+
+
 def round_trips(program):
     """run -o x.etwp: the archive's events, names and fields are those of its original."""
     for sample in ROUND_TRIP_SAMPLES:
@@ -155,4 +194,4 @@ def threads(program):
 
 
 if __name__ == "__main__":
-    run_checks(__doc__, tables, round_trips, threads)
+    run_checks(__doc__, tables, formats, round_trips, threads)
