@@ -21,7 +21,7 @@ EventHeader InjectEvent(EventBatch& batch, const TraceContext& trace, const etl:
   row.version = fields.version;
   row.cpu = cpu;
   row.record_size = static_cast<uint16_t>(size);
-  row.extended_begin = static_cast<uint16_t>(etl::RecordSize({.provider = fields.provider}, 0));
+  row.extended_begin = static_cast<uint16_t>(etl::RecordSize(etl::EventFields{}, 0));
   row.payload_begin = static_cast<uint16_t>(size - payload.size());
   row.opcode = fields.opcode;
   row.level = fields.level;

@@ -26,7 +26,9 @@ class DumpCommand final : public Subcommand {
             .details =
                 "--limit counts per FILE. ndjson keys: id (EventInstanceId), ts (raw ticks), time, cpu, pid, "
                 "tid, header, provider,\nprovider_name, name, event_id, version, opcode, level, task, keyword, "
-                "size; component_id for WPP messages without a\nGUID; payload with --payload hex. Ids and "
+                "size; fields, an object, null where no schema\ndescribes the event; message with --messages; "
+                "payload with --payload hex and where fields is null; component_id for\nWPP messages without a "
+                "GUID; activity_id, related_activity_id, stack, sid and others where the event has them. Ids\nand "
                 "integers beyond 2^53 are strings.",
             .examples =
                 "  etwpipe dump --limit 20 trace.etl\n"
@@ -55,6 +57,9 @@ class DumpCommand final : public Subcommand {
     ETWPIPE_RETURN_IF_ERROR(fail_on_.Check());
     ETWPIPE_RETURN_IF_ERROR(read_.Check());
     if (!payload_.empty()) ETWPIPE_RETURN_IF_ERROR(CheckChoice("--payload", payload_, {"hex"}));
+    if (no_fields_ && messages_) {
+      return Status::InvalidArgument("--no-fields and --messages: messages are made of fields; leave out one of them");
+    }
     const auto surveyors = schemas_.Surveyors();
     if (!surveyors.ok()) return surveyors.status();
     const auto limit = ParseCount("--limit", limit_);

@@ -181,17 +181,15 @@ std::string ToText(const Facts& facts) {
 class InfoCommand final : public Subcommand {
  public:
   CommandHelp help() const override {
-    return {
-        .name = "info",
-        .summary =
-            "Says what a trace is: header, clock, time range, processors, providers and their schemas, loss, health.",
-        .arguments = "FILE...",
-        .details = "JSON is one object for one FILE and an array of objects for several. The whole file is read.",
-        .examples =
-            "  etwpipe info trace.etl\n"
-            "  etwpipe info --format json --fail-on loss,damage *.etl",
-        .min_arguments = 1,
-        .max_arguments = kAnyNumber};
+    return {.name = "info",
+            .summary = "Says what a trace is: header, clock, time range, providers and their schemas, loss, health.",
+            .arguments = "FILE...",
+            .details = "JSON is one object for one FILE and an array of objects for several. The whole file is read.",
+            .examples =
+                "  etwpipe info trace.etl\n"
+                "  etwpipe info --format json --fail-on loss,damage *.etl",
+            .min_arguments = 1,
+            .max_arguments = kAnyNumber};
   }
 
   void AddOptions(po::options_description& options) override {

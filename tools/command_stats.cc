@@ -96,12 +96,21 @@ void WriteJson(JsonWriter& json, const Grouping& grouping, const std::string& fi
 
 std::string IdText(uint32_t id) { return id == kNoId ? "-" : std::to_string(id); }
 
-// provider/name for people; what is known where there is no name.
+// The name that schemas give a provider, where the provider's own is not known.
+std::string ProviderNameText(const EventCount& row) {
+  return KnownName(row.provider).empty() && !row.provider_name.empty() ? row.provider_name : ProviderText(row.provider);
+}
+
+// provider/name for people; the provider alone where there is no name.
 std::string KindText(const EventCount& row) {
-  if (row.name.empty() || row.provider_name.empty()) {
-    return row.provider_name.empty() ? ProviderText(row.provider) : row.provider_name + "/?";
-  }
-  return row.provider_name + "/" + row.name;
+  return row.name.empty() ? ProviderNameText(row) : row.provider_name + "/" + row.name;
+}
+
+// Without a name, what else tells rows apart.
+std::string NameText(const EventCount& row) {
+  if (!row.name.empty()) return KindText(row);
+  return fmt::format("{} (id {}, opcode {}, version {}, {})", KindText(row), row.id, row.opcode, row.version,
+                     row.header);
 }
 
 std::string ProcessText(const EventCount& row) {
@@ -139,11 +148,8 @@ std::string ToText(const Grouping& grouping, const std::string& file, const Trac
         cells.insert(cells.end(), {std::to_string(row.id), std::to_string(row.opcode), std::to_string(row.version),
                                    row.header, KindText(row)});
         break;
-      case CountBy::kName: cells.push_back(KindText(row)); break;
-      case CountBy::kProvider:
-        cells.push_back(KnownName(row.provider).empty() && !row.provider_name.empty() ? row.provider_name
-                                                                                      : ProviderText(row.provider));
-        break;
+      case CountBy::kName: cells.push_back(NameText(row)); break;
+      case CountBy::kProvider: cells.push_back(ProviderNameText(row)); break;
       case CountBy::kProcess: cells.insert(cells.end(), {IdText(row.pid), ProcessText(row)}); break;
       case CountBy::kThread: cells.insert(cells.end(), {IdText(row.pid), IdText(row.tid), ProcessText(row)}); break;
     }

@@ -4,6 +4,7 @@
 
 #include "pipeline/header_name.h"
 #include "tools/fields_json.h"
+#include "tools/fields_text.h"
 #include "tools/hex_text.h"
 
 namespace etwpipe {
@@ -90,10 +91,11 @@ void AppendCsvHeader(fmt::memory_buffer& out, const DecodedEvent& event, TimeTex
 
 CsvRows::CsvRows(const RowsArgs& args) : args_(args), time_(args.trace.info.clock, args.bias_minutes) {}
 
-std::string CsvRows::Titles(bool fields, bool payload, const std::vector<std::string>& annotation_keys) {
+std::string CsvRows::Titles(bool fields, bool messages, bool payload, const std::vector<std::string>& annotation_keys) {
   fmt::memory_buffer text;
   AppendChars(text, kTitles);
   if (fields) AppendChars(text, ",fields");
+  if (messages) AppendChars(text, ",message");
   if (payload) AppendChars(text, ",payload");
   for (const auto& key : annotation_keys) {
     text.push_back(',');
@@ -105,7 +107,7 @@ std::string CsvRows::Titles(bool fields, bool payload, const std::vector<std::st
 
 void CsvRows::Append(const EventHeader& row, size_t index) {
   DecodedEvent& event = args_.event;
-  event.Load(row, args_.fields);
+  event.Load(row, args_.fields || args_.messages);
   AppendCsvHeader(text_, event, time_);
   if (args_.fields) {
     text_.push_back(',');
@@ -113,6 +115,14 @@ void CsvRows::Append(const EventHeader& row, size_t index) {
       json_.Clear();
       WriteFields(json_, event, value_);
       AppendCell(text_, json_.text());
+    }
+  }
+  if (args_.messages) {
+    text_.push_back(',');
+    if (event.schema() != nullptr) {
+      message_.clear();
+      AppendMessage(event, value_, message_);
+      AppendCell(text_, message_);
     }
   }
   if (args_.payload) {

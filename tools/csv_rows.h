@@ -29,7 +29,7 @@ class CsvRows {
  public:
   explicit CsvRows(const RowsArgs& args);
   /// The first line of a file.
-  static std::string Titles(bool fields, bool payload, const std::vector<std::string>& annotation_keys);
+  static std::string Titles(bool fields, bool messages, bool payload, const std::vector<std::string>& annotation_keys);
   void Append(const EventHeader& row, size_t index);
   size_t size() const { return text_.size(); }
   std::string Take() { return std::string(text_.data(), text_.size()); }
@@ -40,6 +40,7 @@ class CsvRows {
   TimeText time_;
   JsonWriter json_;
   schema::Value value_;
+  std::string message_;
   std::string hex_;
 };
 

@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <span>
-#include <unordered_map>
+#include <utility>
 
 #include "tools/annotation_keys.h"
 #include "tools/csv_rows.h"
@@ -125,17 +126,20 @@ Result<std::unique_ptr<SinkChunk>> CsvTablesSink::Prepare(EventBatch& batch) con
   schema::Value value;
   JsonWriter json;
   std::string hex;
-  std::unordered_map<const schema::EventSchema*, size_t> places;
+  // One schema may describe several versions, each with a table of its own.
+  std::map<std::pair<const schema::EventSchema*, uint16_t>, size_t> places;
+  uint64_t generation = event->generation();
   for (const uint16_t index : batch.selection) {
     event->Load(batch.rows[index], true);
+    if (std::exchange(generation, event->generation()) != event->generation()) places.clear();
     const auto* schema = event->schema();
-    const auto [place, added] = places.emplace(schema, chunk->kinds.size());
+    const uint16_t version = schema == nullptr ? uint16_t{0} : batch.rows[index].version;
+    const auto [place, added] = places.try_emplace({schema, version}, chunk->kinds.size());
     if (added) {
       KindRows& kind = chunk->kinds.emplace_back();
       kind.titles = TitlesOf(schema, annotation_keys_);
-      kind.kind = schema == nullptr
-                      ? std::string("unknown")
-                      : fmt::format("{}.{}.v{}", event->provider_name(), event->name(), batch.rows[index].version);
+      kind.kind = schema == nullptr ? std::string("unknown")
+                                    : fmt::format("{}.{}.v{}", event->provider_name(), event->name(), version);
     }
     auto& text = chunk->kinds[place->second].text;
     AppendCsvHeader(text, *event, time);

@@ -7,6 +7,7 @@
 
 #include "formats/schema/decoder.h"
 #include "formats/schema/schema_registry.h"
+#include "formats/schema/value_text.h"
 #include "pipeline/diagnostics.h"
 #include "pipeline/trace_context.h"
 
@@ -35,6 +36,8 @@ class DecodedEvent {
   const EventHeader& row() const { return *row_; }
   /// Null where nobody knows the event.
   const schema::EventSchema* schema() const { return schema_; }
+  /// As SchemaLookup::generation().
+  uint64_t generation() const { return lookup_ ? lookup_->generation() : 0; }
   /// Tokens of the payload; meaningful if schema() and Load() was asked for fields.
   const schema::DecodedFields& fields() const { return fields_; }
 
@@ -60,6 +63,10 @@ class DecodedEvent {
   std::string_view known_name_;
   DecodeCounts counts_;
 };
+
+/// Reads the array that begins at token `at` as one text if it is an array of characters: of the character types, or of
+/// 8- and 16-bit integers shown as strings. Returns the token behind the array, 0 if it is another one.
+size_t ReadCharacters(const DecodedEvent& event, size_t at, schema::Value& value);
 
 /// The component id of a WPP message that has no provider (etl-format.md 2.7).
 std::optional<uint32_t> MessageComponent(const EventHeader& row);

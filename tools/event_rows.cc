@@ -147,9 +147,10 @@ void TextRows::AppendEvent(const EventHeader& row) {
     if (row.version != 0) fmt::format_to(out, " v{}", row.version);
     return;
   }
-  AppendChars(text_, event.provider_name());
-  fmt::format_to(out, "/{}", event.name());
   line_.clear();
+  AppendPrintable(event.provider_name(), line_);
+  line_ += '/';
+  AppendPrintable(event.name(), line_);
   if (args_.messages && !event.schema()->message.empty()) {
     line_ += " \"";
     AppendMessage(event, value_, line_);

@@ -9,12 +9,9 @@
 namespace etwpipe {
 namespace {
 
-using schema::DecodedFields;
 using schema::EventSchema;
 using schema::ExtendedType;
-using schema::Extent;
 using schema::InType;
-using schema::OutType;
 using schema::Property;
 using schema::Token;
 using schema::TokenKind;
@@ -39,6 +36,7 @@ class FieldsWriter {
  public:
   FieldsWriter(JsonWriter& json, const DecodedEvent& event, Value& value)
       : json_(json),
+        event_(event),
         schema_(*event.schema()),
         tokens_(event.fields().tokens),
         payload_(event.row().payload()),
@@ -79,7 +77,10 @@ class FieldsWriter {
         json_.EndObject();
         return;
       case TokenKind::kArrayBegin:
-        if (IsCharacters(property)) return Characters(property);
+        if (const size_t next = ReadCharacters(event_, at_ - 1, value_); next != 0) {
+          at_ = next;
+          return WriteValue(json_, value_);
+        }
         json_.BeginArray();
         while (tokens_[at_].kind != TokenKind::kArrayEnd) Element();
         ++at_;
@@ -102,32 +103,8 @@ class FieldsWriter {
     json_.EndObject();
   }
 
-  static bool IsCharacters(const Property& property) {
-    const bool narrow =
-        property.in == InType::kAnsiChar || property.in == InType::kUInt8 || property.in == InType::kInt8;
-    const bool wide = property.in == InType::kUnicodeChar || property.in == InType::kUInt16;
-    const bool text =
-        property.in == InType::kAnsiChar || property.in == InType::kUnicodeChar || property.out == OutType::kString;
-    return (narrow || wide) && text;
-  }
-
-  // An array of characters is one text; its elements stand side by side in the payload.
-  void Characters(const Property& property) {
-    const size_t first = at_;
-    while (tokens_[at_].kind != TokenKind::kArrayEnd) ++at_;
-    std::span<const std::byte> bytes;
-    if (at_ > first) {
-      const Token& last = tokens_[at_ - 1];
-      bytes = payload_.subspan(tokens_[first].offset, size_t{last.offset} + last.size - tokens_[first].offset);
-    }
-    ++at_;
-    Property text;
-    text.in = FixedSize(property.in, 8) == 2 ? InType::kCountedUtf16 : InType::kCountedAnsi;
-    schema::ReadValue(text, bytes, value_);
-    WriteValue(json_, value_);
-  }
-
   JsonWriter& json_;
+  const DecodedEvent& event_;
   const EventSchema& schema_;
   const std::vector<Token>& tokens_;
   std::span<const std::byte> payload_;
@@ -147,16 +124,97 @@ void WriteGuid(JsonWriter& json, std::string_view key, std::span<const std::byte
   if (bytes.size() >= sizeof(Guid)) json.Key(key).String(ToString(LoadAt<Guid>(bytes.data())));
 }
 
-void WriteStack(JsonWriter& json, std::span<const std::byte> bytes, bool wide) {
-  if (bytes.size() < 8) return;
-  json.Key("stack");
-  wide ? WriteAddresses<uint64_t>(json, bytes.subspan(8)) : WriteAddresses<uint32_t>(json, bytes.subspan(8));
-  if (const auto match = LoadAt<uint64_t>(bytes.data()); match != 0) json.Key("stack_match_id").Hex(match);
-}
-
 void WriteNumber(JsonWriter& json, std::string_view key, std::span<const std::byte> bytes) {
   if (bytes.size() >= 8) json.Key(key).Hex(LoadAt<uint64_t>(bytes.data()));
 }
+
+// Members for the items of one event. Of items that would have the same key the first counts.
+class ItemsWriter {
+ public:
+  ItemsWriter(JsonWriter& json, Value& scratch) : json_(json), value_(scratch) {}
+
+  void Write(const schema::ExtendedItemView& item) {
+    const auto bytes = item.data;
+    if (!IsFirst(item.type)) return;
+    switch (item.type) {
+      case ExtendedType::kRelatedActivityId: return WriteGuid(json_, "related_activity_id", bytes);
+      case ExtendedType::kContainerId: return WriteGuid(json_, "container_id", bytes);
+      case ExtendedType::kControlGuid: return WriteGuid(json_, "control_guid", bytes);
+      case ExtendedType::kSid: return WriteSid(bytes);
+      case ExtendedType::kTerminalSession:
+        if (bytes.size() >= 4) json_.Key("session").Uint(LoadAt<uint32_t>(bytes.data()));
+        return;
+      case ExtendedType::kInstanceInfo: return WriteInstance(bytes);
+      case ExtendedType::kStackTrace32: return WriteStack<uint32_t>(bytes);
+      case ExtendedType::kStackTrace64: return WriteStack<uint64_t>(bytes);
+      case ExtendedType::kStackKey32: return WriteStackKey<uint32_t>(bytes);
+      case ExtendedType::kStackKey64: return WriteStackKey<uint64_t>(bytes);
+      case ExtendedType::kPmcCounters: json_.Key("pmc"); return WriteAddresses<uint64_t>(json_, bytes);
+      case ExtendedType::kPsmKey: return WriteNumber(json_, "psm_key", bytes);
+      case ExtendedType::kEventKey: return WriteNumber(json_, "event_key", bytes);
+      case ExtendedType::kPebsIndex: return WriteNumber(json_, "pebs_index", bytes);
+      case ExtendedType::kProcessStartKey: return WriteNumber(json_, "process_start_key", bytes);
+      case ExtendedType::kQpcDelta: return WriteNumber(json_, "qpc_delta", bytes);
+      // Described the event; nothing to show.
+      case ExtendedType::kTraceLogging:
+      case ExtendedType::kProviderTraits: return;
+    }
+  }
+
+ private:
+  bool IsFirst(ExtendedType type) {
+    if (type == ExtendedType::kStackTrace32) type = ExtendedType::kStackTrace64;
+    if (type == ExtendedType::kStackKey32) type = ExtendedType::kStackKey64;
+    const auto number = static_cast<uint16_t>(type);
+    if (number >= 32 || (seen_ >> number & 1) != 0) return false;
+    seen_ |= uint32_t{1} << number;
+    return true;
+  }
+
+  void WriteSid(std::span<const std::byte> bytes) {
+    Property sid;
+    sid.in = schema::InType::kSid;
+    schema::ReadValue(sid, bytes, value_);
+    if (!value_.text.empty()) json_.Key("sid").String(value_.text);
+  }
+
+  void WriteInstance(std::span<const std::byte> bytes) {
+    if (bytes.size() < 24) return;
+    json_.Key("instance").BeginObject();
+    json_.Key("id").Uint(LoadAt<uint32_t>(bytes.data()));
+    json_.Key("parent_id").Uint(LoadAt<uint32_t>(bytes.data(), 4));
+    WriteGuid(json_, "parent_guid", bytes.subspan(8));
+    json_.EndObject();
+  }
+
+  // A stack's other half, taken at another time, has the same number.
+  void WriteMatch(std::span<const std::byte> bytes) {
+    const auto match = LoadAt<uint64_t>(bytes.data());
+    if (match == 0 || match_written_) return;
+    match_written_ = true;
+    json_.Key("stack_match_id").Hex(match);
+  }
+
+  template <typename T>
+  void WriteStack(std::span<const std::byte> bytes) {
+    if (bytes.size() < 8) return;
+    json_.Key("stack");
+    WriteAddresses<T>(json_, bytes.subspan(8));
+    WriteMatch(bytes);
+  }
+
+  template <typename T>
+  void WriteStackKey(std::span<const std::byte> bytes) {
+    if (bytes.size() < 8 + sizeof(T)) return;
+    json_.Key("stack_key").Hex(LoadAt<T>(bytes.data(), 8));
+    WriteMatch(bytes);
+  }
+
+  JsonWriter& json_;
+  Value& value_;
+  uint32_t seen_ = 0;  // types of items
+  bool match_written_ = false;
+};
 
 }  // namespace
 
@@ -179,51 +237,8 @@ void WriteExtendedItems(JsonWriter& json, const EventHeader& row, Value& scratch
   }
   if (!row.has(kHasExtended)) return;
   auto items = row.extended_items();
-  for (schema::ExtendedItemView item; NextExtendedItem(items, item);) {
-    switch (item.type) {
-      case ExtendedType::kRelatedActivityId: WriteGuid(json, "related_activity_id", item.data); break;
-      case ExtendedType::kContainerId: WriteGuid(json, "container_id", item.data); break;
-      case ExtendedType::kControlGuid: WriteGuid(json, "control_guid", item.data); break;
-      case ExtendedType::kSid: {
-        Property sid;
-        sid.in = InType::kSid;
-        schema::ReadValue(sid, item.data, scratch);
-        json.Key("sid").String(scratch.text);
-        break;
-      }
-      case ExtendedType::kTerminalSession:
-        if (item.data.size() >= 4) json.Key("session").Uint(LoadAt<uint32_t>(item.data.data()));
-        break;
-      case ExtendedType::kInstanceInfo:
-        if (item.data.size() < 24) break;
-        json.Key("instance").BeginObject();
-        json.Key("id").Uint(LoadAt<uint32_t>(item.data.data()));
-        json.Key("parent_id").Uint(LoadAt<uint32_t>(item.data.data(), 4));
-        WriteGuid(json, "parent_guid", item.data.subspan(8));
-        json.EndObject();
-        break;
-      case ExtendedType::kStackTrace32: WriteStack(json, item.data, false); break;
-      case ExtendedType::kStackTrace64: WriteStack(json, item.data, true); break;
-      case ExtendedType::kStackKey32:
-        if (item.data.size() >= 12) json.Key("stack_key").Hex(LoadAt<uint32_t>(item.data.data(), 8));
-        break;
-      case ExtendedType::kStackKey64:
-        if (item.data.size() >= 16) json.Key("stack_key").Hex(LoadAt<uint64_t>(item.data.data(), 8));
-        break;
-      case ExtendedType::kPmcCounters:
-        json.Key("pmc");
-        WriteAddresses<uint64_t>(json, item.data);
-        break;
-      case ExtendedType::kPsmKey: WriteNumber(json, "psm_key", item.data); break;
-      case ExtendedType::kEventKey: WriteNumber(json, "event_key", item.data); break;
-      case ExtendedType::kPebsIndex: WriteNumber(json, "pebs_index", item.data); break;
-      case ExtendedType::kProcessStartKey: WriteNumber(json, "process_start_key", item.data); break;
-      case ExtendedType::kQpcDelta: WriteNumber(json, "qpc_delta", item.data); break;
-      // Described the event; nothing to show.
-      case ExtendedType::kTraceLogging:
-      case ExtendedType::kProviderTraits: break;
-    }
-  }
+  ItemsWriter writer(json, scratch);
+  for (schema::ExtendedItemView item; NextExtendedItem(items, item);) writer.Write(item);
 }
 
 }  // namespace etwpipe

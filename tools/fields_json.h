@@ -17,8 +17,10 @@ void WriteFields(JsonWriter& json, const DecodedEvent& event, schema::Value& scr
 size_t WriteField(JsonWriter& json, const DecodedEvent& event, size_t at, schema::Value& scratch);
 
 /// Writes members for what stands beside the payload, each only where the event has it: activity_id,
-/// related_activity_id, sid, session, stack (addresses, leaf first), stack_match_id, stack_key, process_start_key,
-/// event_key, container_id, pmc (counters), instance (etl-format.md section 5).
+/// related_activity_id, container_id, control_guid, sid, session, instance (id, parent_id, parent_guid), stack
+/// (addresses, leaf first), stack_key, stack_match_id, pmc (counters), psm_key, event_key, pebs_index,
+/// process_start_key, qpc_delta (etl-format.md section 5). Items that are cut are left out; of two with the same key
+/// the first is written.
 void WriteExtendedItems(JsonWriter& json, const EventHeader& row, schema::Value& scratch);
 
 }  // namespace etwpipe

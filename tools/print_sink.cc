@@ -35,7 +35,7 @@ Status PrintSink::Begin(const BeginArgs& args) {
   file_ = std::move(*file);
   std::string titles;
   if (options_.format == PrintFormat::kCsv)
-    titles = CsvRows::Titles(options_.fields, options_.payload, annotation_keys_);
+    titles = CsvRows::Titles(options_.fields, options_.messages, options_.payload, annotation_keys_);
   if (options_.format == PrintFormat::kText) titles = TextRows::Titles(options_.local, options_.fields);
   return file_->Append(std::as_bytes(std::span(titles)));
 }
