@@ -21,8 +21,8 @@ struct StageSummary {
 };
 
 struct RunSummary {
-  uint64_t events_in = 0;   ///< events the source gave in the transform pass
-  uint64_t events_out = 0;  ///< events that reached the sink
+  uint64_t events_in = 0;        ///< events the source gave in the transform pass
+  uint64_t events_out = 0;       ///< events that reached the sink
   uint64_t events_injected = 0;  ///< of these, events that stages made
   std::vector<StageSummary> stages;
 };

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "formats/schema/builtin_schemas.h"
+#include "formats/schema/schema_registry.h"
 #include "pipeline/event.h"
 #include "pipeline/trace_context.h"
 #include "stages/filter_where/expression.h"
@@ -25,7 +27,10 @@ TraceContext MakeTrace() {
   TraceContext trace;
   trace.info.clock = {ClockType::kQpc, 10'000'000, 1'000'000, 132'404'980'236'236'167};
   (void)trace.providers->Intern(GuidOf("e13c0d23-ccbc-4e12-931b-d9cc2eee27e4"));
-  (void)trace.providers->Intern(GuidOf("9e814aad-3204-11d2-9a82-006008a86939"));
+  (void)trace.providers->Intern(GuidOf("3d6fa8d1-fe05-11d0-9dda-00c04fd7ba7c"));
+  auto registry = std::make_shared<schema::SchemaRegistry>();
+  registry->Add(std::make_shared<schema::BuiltInSupplier>());
+  trace.facts->Set(std::shared_ptr<const schema::SchemaRegistry>(std::move(registry)));
   return trace;
 }
 
@@ -70,7 +75,8 @@ std::vector<bool> Answers(std::string_view text, const TraceContext& trace, cons
   Require(expression->text() == text);
   expression->Bind(trace);
   std::vector<bool> answers;
-  for (const EventHeader& row : rows) answers.push_back(expression->Matches(row));
+  where::EventValues values(trace);
+  for (const EventHeader& row : rows) answers.push_back(expression->Matches(row, &values));
   return answers;
 }
 
