@@ -79,7 +79,7 @@ Status ReadOptions::Check() {
 void SchemaOptions::Add(po::options_description& options) {
   options.add_options()  //
       ("manifest", po::value(&sources.manifests)->value_name("FILE|DIR"),
-       "describe events by a manifest (.man, .xml, .schema); repeatable")  //
+       "describe events, other than the CLR's, by a manifest (.man, .xml, .schema); repeatable")  //
       ("clr-ids", po::value(&clr_ids)->value_name("safe|strict|lenient"),
        "how far to believe the documentation's ids of CLR method events (default: safe)");
 }

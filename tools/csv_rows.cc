@@ -96,7 +96,7 @@ std::string CsvRows::Titles(bool fields, bool messages, bool payload, const std:
   AppendChars(text, kTitles);
   if (fields) AppendChars(text, ",fields");
   if (messages) AppendChars(text, ",message");
-  if (payload) AppendChars(text, ",payload");
+  if (fields || payload) AppendChars(text, ",payload");
   for (const auto& key : annotation_keys) {
     text.push_back(',');
     AppendCell(text, key);
@@ -125,9 +125,9 @@ void CsvRows::Append(const EventHeader& row, size_t index) {
       AppendCell(text_, message_);
     }
   }
-  if (args_.payload) {
+  if (args_.fields || args_.payload) {
     text_.push_back(',');
-    AppendChars(text_, HexText(row.payload(), hex_));
+    if (args_.payload || event.schema() == nullptr) AppendChars(text_, HexText(row.payload(), hex_));
   }
   for (const AnnotationColumn* column : args_.annotations) {
     text_.push_back(',');

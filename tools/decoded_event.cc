@@ -50,38 +50,6 @@ void DecodedEvent::LoadProvider() {
   known_name_ = known == nullptr ? std::string_view() : known->name;
 }
 
-namespace {
-
-bool IsCharacter(const schema::Property& property) {
-  using schema::InType;
-  switch (property.in) {
-    case InType::kAnsiChar:
-    case InType::kUnicodeChar: return true;
-    case InType::kInt8:
-    case InType::kUInt8:
-    case InType::kUInt16: return property.out == schema::OutType::kString;
-    default: return false;
-  }
-}
-
-}  // namespace
-
-size_t ReadCharacters(const DecodedEvent& event, size_t at, schema::Value& value) {
-  const auto& tokens = event.fields().tokens;
-  const schema::Property& property = event.schema()->properties[tokens[at].property];
-  if (tokens[at].kind != schema::TokenKind::kArrayBegin || !IsCharacter(property)) return 0;
-  const size_t first = at + 1;
-  size_t end = first;
-  while (tokens[end].kind != schema::TokenKind::kArrayEnd) ++end;
-  // The elements stand side by side in the payload.
-  const size_t begin = tokens[first].offset;
-  const size_t size = end == first ? 0 : size_t{tokens[end - 1].offset} + tokens[end - 1].size - begin;
-  schema::Property text;
-  text.in = FixedSize(property.in, 8) == 2 ? schema::InType::kCountedUtf16 : schema::InType::kCountedAnsi;
-  schema::ReadValue(text, event.row().payload().subspan(begin, size), value);
-  return end + 1;
-}
-
 DecodeCounts DecodedEvent::TakeCounts() { return std::exchange(counts_, {}); }
 
 std::optional<uint32_t> MessageComponent(const EventHeader& row) {

@@ -64,10 +64,6 @@ class DecodedEvent {
   DecodeCounts counts_;
 };
 
-/// Reads the array that begins at token `at` as one text if it is an array of characters: of the character types, or of
-/// 8- and 16-bit integers shown as strings. Returns the token behind the array, 0 if it is another one.
-size_t ReadCharacters(const DecodedEvent& event, size_t at, schema::Value& value);
-
 /// The component id of a WPP message that has no provider (etl-format.md 2.7).
 std::optional<uint32_t> MessageComponent(const EventHeader& row);
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "formats/schema/character_array.h"
 #include "formats/schema/extended_items.h"
 #include "pipeline/byte_reader.h"
 #include "tools/hex_text.h"
@@ -77,7 +78,7 @@ class FieldsWriter {
         json_.EndObject();
         return;
       case TokenKind::kArrayBegin:
-        if (const size_t next = ReadCharacters(event_, at_ - 1, value_); next != 0) {
+        if (const size_t next = schema::ReadCharacters(schema_, tokens_, at_ - 1, payload_, value_); next != 0) {
           at_ = next;
           return WriteValue(json_, value_);
         }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "formats/schema/character_array.h"
 #include "tools/hex_text.h"
 
 namespace etwpipe {
@@ -97,7 +98,7 @@ class FieldsText {
       case TokenKind::kValue: return Single(token);
       case TokenKind::kStructBegin: return Group('{', '}', TokenKind::kStructEnd, " ", &FieldsText::Named);
       case TokenKind::kArrayBegin:
-        if (const size_t next = ReadCharacters(event_, at_ - 1, value_); next != 0) {
+        if (const size_t next = schema::ReadCharacters(schema_, tokens_, at_ - 1, payload_, value_); next != 0) {
           at_ = next;
           return Text();
         }

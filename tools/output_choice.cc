@@ -23,7 +23,10 @@ const std::vector<std::string>& Formats() {
 }
 
 std::string ExtensionOf(const std::string& path) {
-  std::string extension = std::filesystem::path(path).extension().string();
+  // A folder of tables may be named with a slash behind it.
+  std::string_view name = path;
+  while (name.ends_with('/')) name.remove_suffix(1);
+  std::string extension = std::filesystem::path(name).extension().string();
   if (!extension.empty()) extension.erase(0, 1);
   std::transform(extension.begin(), extension.end(), extension.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });

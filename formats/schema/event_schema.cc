@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace etwpipe::schema {
 namespace {
@@ -112,8 +113,24 @@ std::string_view ToString(SchemaOrigin origin) {
   return "";
 }
 
+// Fields are asked for by name, and JSON has a name once: the second of two gets a number.
+void EventSchema::TellNamesApart(size_t begin, size_t end) {
+  std::unordered_map<std::string, int> taken;
+  for (size_t i = begin; i < end; ++i) {
+    Property& property = properties[i];
+    if (property.in == InType::kPad) continue;
+    const int number = ++taken[property.name];
+    if (number > 1) property.name += fmt::format("#{}", number);
+  }
+}
+
 Status EventSchema::Finish() {
   ETWPIPE_RETURN_IF_ERROR(Check(*this).Run());
+  TellNamesApart(0, top_level);
+  for (size_t i = 0; i < properties.size(); ++i) {
+    if (properties[i].in != InType::kStruct) continue;
+    TellNamesApart(properties[i].first_member, size_t{properties[i].first_member} + properties[i].member_count);
+  }
   for (const uint32_t pointer_size : {4u, 8u}) {
     auto& offsets = offsets_[pointer_size == 8 ? 1 : 0];
     offsets.assign(top_level, kMoves);

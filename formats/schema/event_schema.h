@@ -73,7 +73,8 @@ struct EventSchema {
   std::vector<std::shared_ptr<const ValueMap>> maps;
 
   /// Checks every index (members, counts, lengths, maps; no struct inside itself; nesting at most kMaxDepth) and
-  /// computes what follows. An error names the property.
+  /// computes what follows. Of two properties of one name side by side the second becomes `name#2`. An error names the
+  /// property.
   Status Finish();
   static constexpr int kMaxDepth = 64;
 
@@ -84,6 +85,8 @@ struct EventSchema {
   static constexpr uint32_t kMoves = 0xFFFFFFFF;
 
  private:
+  void TellNamesApart(size_t begin, size_t end);
+
   std::array<std::vector<uint32_t>, 2> offsets_;
 };
 

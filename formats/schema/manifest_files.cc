@@ -39,7 +39,7 @@ Result<std::string> ReadWhole(const fs::path& path) {
   }
   if (!file.eof()) {
     return Status::InvalidArgument(
-        fmt::format("{}: {}", path.string(), errno == 0 ? "cannot be read" : std::strerror(errno)));
+        fmt::format("{}: cannot open: {}", path.string(), errno == 0 ? "it cannot be read" : std::strerror(errno)));
   }
   return bytes;
 }
@@ -71,7 +71,7 @@ Status LoadFolder(const fs::path& folder, ManifestFiles& files) {
     // A pipe of such a name would block.
     if (entry->is_regular_file(ignored)) found.push_back(entry->path());
   }
-  if (error) return Status::InvalidArgument(fmt::format("{}: {}", folder.string(), error.message()));
+  if (error) return Status::InvalidArgument(fmt::format("{}: cannot open: {}", folder.string(), error.message()));
   std::sort(found.begin(), found.end());
   for (const fs::path& path : found) {
     if (const Status status = LoadFile(path, files); !status.ok()) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "formats/schema/character_array.h"
 #include "formats/schema/provider_names.h"
 
 namespace etwpipe::where {
@@ -130,8 +131,17 @@ void EventValues::ReadTokens(const EventSchema& schema, const Place& place) {
   const auto payload = row_->payload();
   schema::Decode(schema, payload, row_->pointer_size(), fields_);
   const uint16_t wanted = place.properties.back();
-  for (const Token& token : fields_.tokens) {
+  for (size_t at = 0; at < fields_.tokens.size(); ++at) {
+    const Token& token = fields_.tokens[at];
     if (token.property != wanted) continue;
+    if (token.kind == TokenKind::kArrayBegin) {
+      if (value_count_ == values_.size()) values_.emplace_back();
+      const size_t next = schema::ReadCharacters(schema, fields_.tokens, at, payload, values_[value_count_]);
+      if (next == 0) continue;
+      ++value_count_;
+      at = next - 1;
+      continue;
+    }
     if (token.kind == TokenKind::kValue) Read(schema, wanted, payload.subspan(token.offset, token.size));
     // A struct has no value, but it is there.
     if (token.kind == TokenKind::kStructBegin) Read(schema, wanted, {});

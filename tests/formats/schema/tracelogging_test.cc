@@ -99,8 +99,9 @@ TEST(TraceLogging, EveryInType) {
   Bytes fields;
   std::string wanted;
   for (uint8_t in = 0; in <= 25; ++in) {
+    // Fields of one name are told apart by a number.
     fields.Text("f").U8(in);
-    wanted += (in == 0 ? "f" : ", f");
+    wanted += in == 0 ? "f" : ", f#" + std::to_string(in + 1);
     wanted += in == 24 ? "{}" : " " + std::string(WordOf(InType{in}));
     if (in == 14) wanted += "(u16)";
   }

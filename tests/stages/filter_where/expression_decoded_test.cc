@@ -34,6 +34,7 @@ event Task/Start id 7 v0
   "odd name" astr
   Id guid
   Values[u16] u16
+  Letters[3] char
   Inner {
     Depth u8
     Name astr
@@ -70,6 +71,7 @@ class ExpressionDecoded : public testing::Test {
     for (int i = 0; i < 16; ++i) Put(static_cast<uint8_t>(i));
     Put(uint16_t{3});
     for (const int value : {10, 20, 30}) Put(static_cast<uint16_t>(value));
+    for (const char c : std::string_view("abc")) Put(c);
     Put(uint8_t{9});
     for (const char c : std::string_view("inside")) Put(c);
     Put('\0');
@@ -155,6 +157,7 @@ TEST_F(ExpressionDecoded, ArraysHoldWhereOneElementDoesAndMembersGoByPath) {
   EXPECT_TRUE(Is("30 == payload.Values"));
   EXPECT_TRUE(Is("payload.Values in (1, 30)"));
   EXPECT_FALSE(Is("payload.Values & 1 == 0")) << "an array is no number";
+  EXPECT_TRUE(Is("payload.Letters == 'abc'")) << "characters are a text, as dump shows them";
   EXPECT_TRUE(Is("payload.Inner.Depth == 9"));
   EXPECT_TRUE(Is("payload.Inner.Name == 'inside'"));
   EXPECT_TRUE(Is("has(payload.Inner)"));
