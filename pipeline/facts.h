@@ -17,8 +17,11 @@ enum Fact : uint8_t {
   kImages = 8,     ///< images by address and time
   kMethods = 16,   ///< methods of the CLR by address or MethodID and time
   kStacks = 32,    ///< stacks by the event they belong to
+  kTypes = 64,     ///< names of CLR types by TypeID and time
 };
 using FactSet = uint8_t;
+
+constexpr FactSet operator|(Fact a, Fact b) { return static_cast<FactSet>(FactSet{a} | FactSet{b}); }
 
 /// Fact tables by their type. Set() while the survey runs in one thread, afterwards read-only from any thread.
 class Facts {

@@ -58,7 +58,7 @@ class FieldCells {
   void Value(const schema::Property& property, std::span<const std::byte> bytes) {
     schema::ReadValue(property, bytes, value_);
     text_.clear();
-    if (property.map != schema::kNoMap) text_ = schema_.maps[property.map]->NameOf(value_.bits);
+    text_ = event_.NameOf(property, value_);
     if (text_.empty()) {
       schema::AppendText(value_, text_);
     } else {

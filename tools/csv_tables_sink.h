@@ -23,7 +23,7 @@ class CsvTablesSink final : public Sink {
   ~CsvTablesSink() override;
 
   SinkInfo info() const override {
-    return {.order = Order::kTime, .stores_annotations = true, .facts = kSchemas, .facts_at_end = false};
+    return {.order = Order::kTime, .stores_annotations = true, .facts = kSchemas | kTypes, .facts_at_end = false};
   }
   Status Begin(const BeginArgs& args) override;
   Result<std::unique_ptr<SinkChunk>> Prepare(EventBatch& batch) const override;

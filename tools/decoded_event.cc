@@ -13,7 +13,7 @@ void DecodeCounts::AddTo(Diagnostics& diagnostics) const {
   if (alias != 0) diagnostics.AddCount(DiagnosticId::kClrIdAlias, alias);
 }
 
-DecodedEvent::DecodedEvent(const TraceContext& trace) : trace_(trace) {
+DecodedEvent::DecodedEvent(const TraceContext& trace) : trace_(trace), types_(trace.facts->Get<facts::TypeTable>()) {
   if (const auto* registry = trace.facts->Get<schema::SchemaRegistry>()) lookup_.emplace(*registry, trace);
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "formats/facts/value_names.h"
 #include "formats/schema/decoder.h"
 #include "formats/schema/schema_registry.h"
 #include "formats/schema/value_text.h"
@@ -47,6 +48,12 @@ class DecodedEvent {
   }
   std::string_view name() const { return schema_ != nullptr ? std::string_view(schema_->name) : std::string_view(); }
 
+  /// The name of a number in the event: of a map's value or of a CLR type; empty if it has none.
+  std::string NameOf(const schema::Property& property, const schema::Value& value) const {
+    if (!facts::MayHaveName(property, types_)) return {};
+    return facts::NameOfValue(*schema_, property, value, *row_, types_);
+  }
+
   /// Since the last call.
   DecodeCounts TakeCounts();
 
@@ -54,6 +61,7 @@ class DecodedEvent {
   void LoadProvider();
 
   const TraceContext& trace_;
+  const facts::TypeTable* types_;
   std::optional<schema::SchemaLookup> lookup_;
   const EventHeader* row_ = nullptr;
   const schema::EventSchema* schema_ = nullptr;

@@ -96,11 +96,12 @@ class FieldsWriter {
 
   void Single(const Property& property, std::span<const std::byte> bytes) {
     schema::ReadValue(property, bytes, value_);
-    if (property.map == schema::kNoMap) return WriteValue(json_, value_);
+    const std::string name = event_.NameOf(property, value_);
+    if (property.map == schema::kNoMap && name.empty()) return WriteValue(json_, value_);
     json_.BeginObject();
     json_.Key("value");
     WriteValue(json_, value_);
-    json_.Key("name").StringOrNull(schema_.maps[property.map]->NameOf(value_.bits));
+    json_.Key("name").StringOrNull(name);
     json_.EndObject();
   }
 

@@ -122,8 +122,7 @@ class FieldsText {
     const Property& property = schema_.properties[token.property];
     schema::ReadValue(property, payload_.subspan(token.offset, token.size), value_);
     if (value_.kind == ValueKind::kText) return Text();
-    const std::string name =
-        property.map == schema::kNoMap ? std::string() : schema_.maps[property.map]->NameOf(value_.bits);
+    const std::string name = event_.NameOf(property, value_);
     if (name.empty()) return schema::AppendText(value_, out_);
     AppendPrintable(name, out_);
     if (!quote_) return;

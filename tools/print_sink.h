@@ -35,7 +35,7 @@ class PrintSink final : public Sink {
   ~PrintSink() override;
 
   SinkInfo info() const override {
-    return {Order::kTime, true, options_.fields || options_.messages ? kSchemas : kNoFacts};
+    return {Order::kTime, true, options_.fields || options_.messages ? kSchemas | kTypes : FactSet{kNoFacts}};
   }
   Status Begin(const BeginArgs& args) override;
   Result<std::unique_ptr<SinkChunk>> Prepare(EventBatch& batch) const override;

@@ -34,7 +34,7 @@ std::optional<uint16_t> FindIn(const EventSchema& schema, size_t begin, size_t e
 }  // namespace
 
 EventValues::EventValues(const TraceContext& trace)
-    : trace_(trace), processes_(trace.facts->Get<facts::ProcessTable>()) {
+    : trace_(trace), processes_(trace.facts->Get<facts::ProcessTable>()), types_(trace.facts->Get<facts::TypeTable>()) {
   if (const auto* registry = trace.facts->Get<schema::SchemaRegistry>()) lookup_.emplace(*registry, trace);
 }
 
@@ -124,7 +124,7 @@ void EventValues::Read(const EventSchema& schema, uint16_t property, std::span<c
   schema::Value& value = values_[value_count_++];
   const Property& described = schema.properties[property];
   schema::ReadValue(described, bytes, value);
-  if (described.map != schema::kNoMap) value.text = schema.maps[described.map]->NameOf(value.bits);
+  if (facts::MayHaveName(described, types_)) value.text = facts::NameOfValue(schema, described, value, *row_, types_);
 }
 
 void EventValues::ReadTokens(const EventSchema& schema, const Place& place) {

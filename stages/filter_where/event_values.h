@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "formats/facts/process_table.h"
+#include "formats/facts/value_names.h"
 #include "formats/schema/decoder.h"
 #include "formats/schema/schema_registry.h"
 #include "formats/schema/value_text.h"
@@ -60,6 +61,7 @@ class EventValues {
 
   const TraceContext& trace_;
   const facts::ProcessTable* processes_;
+  const facts::TypeTable* types_;
   std::optional<schema::SchemaLookup> lookup_;
   const EventHeader* row_ = nullptr;
   const schema::EventSchema* schema_ = nullptr;

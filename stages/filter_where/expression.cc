@@ -12,7 +12,11 @@ namespace {
 
 FactSet FactsOf(const where::Node& node) {
   FactSet facts = kNoFacts;
-  if (node.kind == where::NodeKind::kField && node.field->type == where::FieldType::kPayload) facts = kSchemas;
+  if (node.kind == where::NodeKind::kField && node.field->type == where::FieldType::kPayload) {
+    facts = kSchemas;
+    // A TypeID may be asked for by its name.
+    if (node.text.find("TypeID") != std::string::npos) facts |= kTypes;
+  }
   if (node.kind == where::NodeKind::kField && node.field->type == where::FieldType::kText) {
     facts = node.field->text == where::TextField::kProcess ? kProcesses : kSchemas;
   }

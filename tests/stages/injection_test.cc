@@ -24,7 +24,8 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kMadeBy = "59c006b1-41ca-5ea1-b5e8-be24e5caf8dc";
 
-// Beside every record whose id is a multiple of 7, and three at the end: an event whose payload names what it belongs to.
+// Beside every record whose id is a multiple of 7, and three at the end: an event whose payload names what it belongs
+// to.
 class NotesStage final : public Stage {
  public:
   NotesStage() {
