@@ -14,6 +14,15 @@
 
 namespace etwpipe::tracegen {
 
+constexpr uint64_t kPlannedCode = 0x00007FFC30000000;  ///< far from all images and the code of other processes
+constexpr uint64_t kPlannedIds = 0x00007FFC20000000;
+
+/// MethodFlags, semantics.md 6.2.
+constexpr uint32_t kFlagDynamic = 0x1;
+constexpr uint32_t kFlagJitted = 0x8;
+constexpr uint32_t kFlagHelper = 0x10;
+constexpr uint32_t kFlagCold = 0x10000000;
+
 class ClrCases : public Topic {
  public:
   ClrCases(Simulation& simulation, KernelLifetimes& lifetimes);
@@ -30,8 +39,10 @@ class ClrCases : public Topic {
   std::array<uint32_t, 4> ReferExact(const PlannedCode& code);
   /// Loads, refers, and lets it be.
   PlannedCode& LoadNew(const CodePlace& place, std::string_view name, uint64_t start, uint32_t size = 0x80);
-  void RunNextStory();
+  /// False when all have been told.
+  bool RunNextStory();
 
+  // Stories that are told once.
   void ShortForms();
   void LostUnload();
   void ReusedId();
@@ -45,6 +56,7 @@ class ClrCases : public Topic {
   void TwoRuntimes();
   void ReusedPid();
   void ModuleUnload();
+  // Stories that go on.
   void ReuseSlot();
   void ProfiledCalls();
 

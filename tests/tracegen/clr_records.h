@@ -58,6 +58,15 @@ struct Expected {
   uint32_t alive = 0;                                  ///< versions of an id
 };
 
+constexpr Expected kUnknown;
+/// The place may be taken again within kCodeSlack.
+constexpr Expected kByTheRules{nullptr, std::nullopt, 0};
+constexpr Expected Exact(const PlannedCode& code) { return {&code, Outcome::kExact, 0}; }
+constexpr Expected ExactId(const PlannedCode& code) { return {&code, Outcome::kExact, 1}; }
+constexpr Expected AmbiguousId(const PlannedCode& code, uint32_t alive) { return {&code, Outcome::kAmbiguous, alive}; }
+constexpr Expected Backfilled(const PlannedCode& code) { return {&code, Outcome::kBackfilled, 0}; }
+constexpr Expected Stale(const PlannedCode& code) { return {&code, Outcome::kStale, 0}; }
+
 class ClrRecords {
  public:
   explicit ClrRecords(Simulation& simulation);

@@ -373,6 +373,7 @@ def _compare_modules(code, truth):
         if not mine:
             failures.append(f"module {entry}: not in the trace")
         for ts, event_id in ((load, 152), (unload, 153)):
-            if ([ts] if ts else []) != [at for provider, number, at in mine if (provider, number) == (RUNTIME, event_id)]:
+            times = [at for provider, number, at in mine if (provider, number) == (RUNTIME, event_id)]
+            if times != ([] if ts is None else [ts]):
                 failures.append(f"module {entry}: event {event_id} at {ts}: reader {mine}")
     return failures

@@ -279,7 +279,7 @@ TEST(Tracegen, ClrHasEveryPlannedCaseAndEveryOutcome) {
     std::set<std::string_view> learnt_by;
     for (const MethodTruth& method : truth.code.methods.entries()) learnt_by.insert(method.learnt_by);
     for (const char* event : {"MethodLoad", "MethodLoadVerbose", "MethodUnloadVerbose", "MethodDCStart",
-                              "MethodDCStartVerbose", "MethodDCEndVerbose"}) {
+                              "MethodDCStartVerbose", "MethodDCEnd", "MethodDCEndVerbose"}) {
       EXPECT_TRUE(learnt_by.contains(event)) << event;
     }
     size_t cut = 0;
