@@ -30,6 +30,17 @@ constexpr size_t kCompiler = 0;
 constexpr size_t kFrontEndFile = 3;
 constexpr size_t kFunction = 7;
 constexpr size_t kMaxDepth = 8;
+constexpr uint16_t kFileInput = 11;
+constexpr uint16_t kSymbolName = 27;
+constexpr size_t kTemplateInstantiation = 5;
+
+etl::TraceLoggingSchema MakeSchema(std::string_view event) {
+  using In = etl::InType;
+  etl::TraceLoggingSchema schema(event);
+  schema.Field("EventId", In::kUint16).Field("Instance", In::kUint64);
+  schema.Field("Kind", In::kAnsiString, etl::OutType::kUtf8).Field("Name", In::kAnsiString, etl::OutType::kUtf8);
+  return schema;
+}
 
 enum Code : uint32_t { kStop, kStartChild };
 
@@ -48,15 +59,13 @@ BuildEvents::BuildEvents(Simulation& simulation)
     : sim_(simulation),
       longest_(static_cast<int64_t>(std::clamp<uint64_t>(simulation.options.size / 100, 10'000, 4'000'000))),
       max_roots_(simulation.options.scenario == Scenario::kBuild ? simulation.options.processors : 1),
-      schema_("Activity"),
+      schema_(MakeSchema("Activity")),
+      file_schema_(MakeSchema("Simple").Field("TypeCode", etl::InType::kInt32)),
+      symbol_schema_(MakeSchema("Simple").Field("Key", etl::InType::kUint64)),
       traits_(etl::ProviderTraits(kProviderName)),
       start_(MakeKind(1)),
-      stop_(MakeKind(2)) {
-  using In = etl::InType;
-  schema_.Field("EventId", In::kUint16)
-      .Field("Instance", In::kUint64)
-      .Field("Kind", In::kAnsiString, etl::OutType::kUtf8);
-  schema_.Field("Name", In::kAnsiString, etl::OutType::kUtf8);
+      stop_(MakeKind(2)),
+      simple_(MakeKind(0)) {
   for (int i = 0; i < 500; ++i) {
     files_.push_back(MakeSourcePath(sim_.random));
     std::string symbol = MakeNamespace(sim_.random) + "::";
@@ -120,10 +129,31 @@ void BuildEvents::Start(ThreadIndex thread, size_t what, int64_t duration, const
   if (open.planted) {
     sim_.truth.planted = PlantedTruth{.name = name, .instance = open.instance, .start = ticks, .stop = 0};
   }
+  if (sim_.options.scenario == Scenario::kBuild) EmitDetails(cpu, open);
   stacks_[thread].push_back(open);
   if (open.planted) return;  // see StepPlanted()
   sim_.Schedule(*this, open.stop_after, kStop, thread);
   if (what != kFunction) sim_.Schedule(*this, ticks + 10 + duration / 20, kStartChild, thread);
+}
+
+void BuildEvents::EmitDetails(uint16_t cpu, const Open& open) {
+  if (open.what == kCompiler) {
+    EmitSimple(cpu, file_schema_, kFileInput, "FileInput", sim_.random.Pick(files_), int32_t{0});
+  } else if (open.what == kTemplateInstantiation) {
+    EmitSimple(cpu, symbol_schema_, kSymbolName, "SymbolName", sim_.random.Pick(symbols_), 0x1000 + open.instance);
+  }
+}
+
+template <typename Number>
+void BuildEvents::EmitSimple(uint16_t cpu, const etl::TraceLoggingSchema& schema, uint16_t event_id,
+                             std::string_view kind, const std::string& name, Number number) {
+  const std::array<etl::ExtendedItem, 2> items = {etl::ExtendedItem{etl::kExtProviderTraits, traits_},
+                                                  etl::ExtendedItem{etl::kExtSchemaTl, schema.metadata()}};
+  simple_.fields.items = items;
+  etl::PayloadWriter& payload = sim_.NewPayload();
+  payload.Add(event_id).Add(uint64_t{0}).AddAnsi(kind).AddAnsi(name).Add(number);
+  sim_.Emit(simple_, cpu, payload);
+  simple_.fields.items = {};
 }
 
 void BuildEvents::Resume(uint32_t code, uint64_t a, uint64_t) {

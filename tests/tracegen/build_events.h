@@ -30,6 +30,12 @@ class BuildEvents : public Topic {
   void Start(ThreadIndex thread, size_t what, int64_t duration, const std::string& name);
   void Stop(ThreadIndex thread);
   void Emit(EventKind& kind, uint16_t cpu, const Open& open, const std::string& name);
+  /// What an activity that has just started on `cpu` tells of itself in simple events.
+  void EmitDetails(uint16_t cpu, const Open& open);
+  /// A simple event; `number` goes to the optional field of `schema`.
+  template <typename Number>
+  void EmitSimple(uint16_t cpu, const etl::TraceLoggingSchema& schema, uint16_t event_id, std::string_view kind,
+                  const std::string& name, Number number);
 
   Simulation& sim_;
   std::vector<Stack> stacks_;  // by thread
@@ -39,9 +45,9 @@ class BuildEvents : public Topic {
   uint32_t roots_ = 0;
   std::vector<std::string> files_, symbols_;
   ThreadIndex planted_thread_ = World::kIdleThread;
-  etl::TraceLoggingSchema schema_;
+  etl::TraceLoggingSchema schema_, file_schema_, symbol_schema_;
   std::vector<std::byte> traits_;
-  EventKind start_, stop_;
+  EventKind start_, stop_, simple_;
 };
 
 }  // namespace etwpipe::tracegen

@@ -11,8 +11,9 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "oracle"))
+sys.path[:0] = [HERE, os.path.join(HERE, "..", "oracle")]
 
+import code_oracle  # noqa: E402
 import etl_reader  # noqa: E402
 
 
@@ -41,9 +42,12 @@ def main():
     for key in sorted(set(read) | set(expected), key=str):
         if read.get(key) != expected.get(key):
             failures.append(f"{key}: reader {read.get(key)}, truth {expected.get(key)}")
+    code = code_oracle.Code(etl_reader.Trace(data).merged())
+    failures += code_oracle.compare(code, truth)
     for failure in failures[:20]:
         print(failure)
-    print(f"{counts['events']} events of {len(read)} kinds, {len(failures)} failures")
+    print(f"{counts['events']} events of {len(read)} kinds, {len(code.methods)} methods, "
+          f"{len(truth['references'])} references, {len(failures)} failures")
     return 1 if failures else 0
 
 

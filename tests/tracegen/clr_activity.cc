@@ -187,7 +187,7 @@ void ClrActivity::Throw(ThreadIndex thread) {
     payload.Add(instruction);
   }
   payload.Add(uint32_t{0x80131509}).Add(uint16_t{0x10}).Add(kClrInstance);
-  sim_.Emit(exception_.For(process), cpu, payload);
+  AddReference("ExceptionThrown", sim_.Emit(exception_.For(process), cpu, payload), cpu, 0, instruction);
   WalkStack(cpu, process);
   payload.Clear().Add(method.address + method.size / 2).Add(method.id).AddUnicode(methods_.MethodName(method));
   payload.Add(kClrInstance);
@@ -212,15 +212,34 @@ void ClrActivity::WalkStack(uint16_t cpu, const Process& process) {
   const uint32_t count = 4 + sim_.random.Skewed(20);
   etl::PayloadWriter& payload = sim_.NewPayload();
   payload.Add(kClrInstance).Add(uint8_t{0}).Add(uint8_t{0}).Add(count);
+  frames_.clear();
   for (uint32_t i = 0; i < count; ++i) {
     const uint64_t address = methods_.PickCode(runtime);
+    frames_.push_back(address);
     if (process.pointer32) {
       payload.Add(static_cast<uint32_t>(address));
     } else {
       payload.Add(address);
     }
   }
-  sim_.Emit(stack_walk_.For(process), cpu, payload);
+  const int64_t ticks = sim_.Emit(stack_walk_.For(process), cpu, payload);
+  for (uint32_t i = 0; i < count; ++i) AddReference("CLRStackWalk", ticks, cpu, i, frames_[i]);
+}
+
+void ClrActivity::AddReference(std::string_view event, int64_t ticks, uint16_t cpu, uint32_t frame, uint64_t address) {
+  const Thread& thread = sim_.RunningThread(cpu);
+  sim_.truth.code.AddCommon({.event = event,
+                             .story = {},
+                             .ticks = ticks,
+                             .cpu = cpu,
+                             .process = thread.process,
+                             .pid = sim_.world.processes[thread.process].pid,
+                             .tid = thread.tid,
+                             .kind = ReferenceKind::kAddress,
+                             .frame = frame,
+                             .clr_instance = kClrInstance,
+                             .value = address,
+                             .outcome = {}});
 }
 
 }  // namespace etwpipe::tracegen

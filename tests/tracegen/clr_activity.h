@@ -18,11 +18,14 @@ class ClrActivity : public Topic {
   void Throw(ThreadIndex thread);
   void StartContention(ThreadIndex thread);
   void WalkStack(uint16_t cpu, const Process& process);
+  /// An event that has just been written holds a code address.
+  void AddReference(std::string_view event, int64_t ticks, uint16_t cpu, uint32_t frame, uint64_t address);
 
   Simulation& sim_;
   ClrMethods& methods_;
   std::vector<std::u16string> type_names_;
   uint32_t next_collection_ = 1;
+  std::vector<uint64_t> frames_;
   ClrKind gc_triggered_, suspend_begin_, suspend_end_, gc_start1_, gc_start2_, gc_end_, restart_begin_, restart_end_;
   ClrKind allocation_tick_, bulk_type_;
   ClrKind exception_, catch_start_, catch_stop_, exception_stop_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "tests/tracegen/words.h"
 
@@ -36,6 +37,9 @@ constexpr size_t kNamePool = 600;
 constexpr uint64_t kBytesPerMethod = 420;
 constexpr uint64_t kBytesPerModule = 1100;
 constexpr size_t kModules = 5;
+
+/// Processes of planned cases bring their own runtimes.
+bool HasCode(const Process& process) { return process.managed && !process.planned; }
 
 }  // namespace
 
@@ -79,7 +83,7 @@ ClrMethods::ClrMethods(Simulation& simulation)
 
 void ClrMethods::Begin() {
   for (const ProcessIndex process : sim_.world.living()) {
-    if (!sim_.world.processes[process].managed) continue;
+    if (!HasCode(sim_.world.processes[process])) continue;
     MakeRuntime(process);
     ClrRuntime& runtime = runtimes_.at(process);
     const size_t count = max_methods_ / 4 + sim_.random.Index(max_methods_ / 4);
@@ -124,6 +128,8 @@ ClrMethod ClrMethods::MakeMethod(ClrRuntime& runtime) {
   method.id = runtime.next_id;
   runtime.next_id += 8 * static_cast<uint64_t>(sim_.random.Between(1, 6));
   method.token = 0x06000000 + sim_.random.Below(40000);
+  // One method per token, so that a token can lend its name to a record without one.
+  if (sim_.options.scenario == Scenario::kClr) method.token = 0x06000000 + (++next_token_ & 0xFFFFFF);
   method.module = static_cast<uint32_t>(sim_.random.Index(runtime.modules.size()));
   // A type has several methods: names of types repeat more than those of methods.
   method.type_name = sim_.random.Skewed(kNamePool);
@@ -144,21 +150,47 @@ uint64_t ClrMethods::PlaceCode(ClrRuntime& runtime, uint32_t size) {
 }
 
 uint32_t ClrMethods::AddTruth(ProcessIndex process, const ClrMethod& method) {
-  if (sim_.truth.methods.full()) {
-    sim_.truth.methods.AddUnkept();
+  BoundedList<MethodTruth>& list = sim_.truth.code.methods;
+  if (list.full()) {
+    list.AddUnkept();
     return BoundedList<MethodTruth>::kNotKept;
   }
   const auto narrow = [](const std::u16string& wide) { return std::string(wide.begin(), wide.end()); };
-  return sim_.truth.methods.Add({.pid = sim_.world.processes[process].pid,
-                                 .method_id = method.id,
-                                 .method_namespace = narrow(type_names_[method.type_name]),
-                                 .name = narrow(method_names_[method.method_name]),
-                                 .signature = narrow(signatures_[method.signature]),
-                                 .address = method.address,
-                                 .size = method.size,
-                                 .tier = method.tier(),
-                                 .load = {},
-                                 .unload = {}});
+  return list.Add({.process = process,
+                   .pid = sim_.world.processes[process].pid,
+                   .clr_instance = kClrInstance,
+                   .method_id = method.id,
+                   .method_namespace = narrow(type_names_[method.type_name]),
+                   .name = narrow(method_names_[method.method_name]),
+                   .signature = narrow(signatures_[method.signature]),
+                   .start = method.address,
+                   .size = method.size,
+                   .flags = method.flags,
+                   .from = {},
+                   .to = {},
+                   .learnt_by = {}});
+}
+
+void ClrMethods::Tell(const ClrMethod& method, std::string_view event, bool names) {
+  MethodTruth* truth = sim_.truth.code.methods.Find(method.truth);
+  if (truth == nullptr) return;
+  if (truth->learnt_by.empty()) truth->learnt_by = event;
+  truth->verbose |= names;
+}
+
+void ClrMethods::AddReference(std::string_view event, int64_t ticks, uint16_t cpu, uint64_t method_id) {
+  const Thread& thread = sim_.RunningThread(cpu);
+  sim_.truth.code.AddCommon({.event = event,
+                             .story = {},
+                             .ticks = ticks,
+                             .cpu = cpu,
+                             .process = thread.process,
+                             .pid = sim_.world.processes[thread.process].pid,
+                             .tid = thread.tid,
+                             .kind = ReferenceKind::kId,
+                             .clr_instance = kClrInstance,
+                             .value = method_id,
+                             .outcome = {}});
 }
 
 ProcessIndex ClrMethods::PickManaged() {
@@ -236,11 +268,17 @@ void ClrMethods::FinishJit(ThreadIndex thread, uint64_t address) {
   ClrMethod method = *found;
   runtime.compiling.erase(found);
   const uint16_t cpu = sim_.Run(thread);
-  if (sim_.random.Chance(50)) EmitMap(il_map_, cpu, process, method);
+  std::optional<int64_t> mapped;
+  if (sim_.random.Chance(50)) mapped = EmitMap(il_map_, cpu, process, method);
   const bool names = sim_.random.Chance(92);
   EmitMethod(names ? method_load_verbose_ : method_load_, cpu, process, runtime, method, names);
   method.truth = AddTruth(compiler.process, method);
-  if (MethodTruth* truth = sim_.truth.methods.Find(method.truth)) truth->load = compiler.last_ticks;
+  Tell(method, names ? "MethodLoadVerbose" : "MethodLoad", names);
+  if (MethodTruth* truth = sim_.truth.code.methods.Find(method.truth)) {
+    truth->from = compiler.last_ticks;
+    truth->jitting = true;
+  }
+  if (mapped) AddReference("MethodILToNativeMap", *mapped, cpu, method.id);
   runtime.methods.push_back(method);
   ++live_methods_;
 }
@@ -256,8 +294,9 @@ void ClrMethods::Unload(ProcessIndex index) {
   --live_methods_;
   const uint16_t cpu = sim_.Run(thread);
   EmitMethod(method_unload_verbose_, cpu, sim_.world.processes[index], runtime, method, true);
-  if (MethodTruth* truth = sim_.truth.methods.Find(method.truth)) {
-    truth->unload = sim_.world.threads[thread].last_ticks;
+  Tell(method, "MethodUnloadVerbose", true);
+  if (MethodTruth* truth = sim_.truth.code.methods.Find(method.truth)) {
+    truth->to = sim_.world.threads[thread].last_ticks;
   }
   // Now and then the next method gets this very place.
   if (sim_.random.Chance(40)) {
@@ -270,7 +309,7 @@ void ClrMethods::Unload(ProcessIndex index) {
 
 void ClrMethods::ProcessStarted(ProcessIndex index) {
   const Process& process = sim_.world.processes[index];
-  if (!process.managed) return;
+  if (!HasCode(process)) return;
   MakeRuntime(index);
   EmitLoader(load_, sim_.Run(process.threads.front()), index);
 }
@@ -326,14 +365,14 @@ void ClrMethods::EmitMethod(ClrKind& kind, uint16_t cpu, const Process& process,
   sim_.Emit(kind.For(process), cpu, payload);
 }
 
-void ClrMethods::EmitMap(ClrKind& kind, uint16_t cpu, const Process& process, const ClrMethod& method) {
+int64_t ClrMethods::EmitMap(ClrKind& kind, uint16_t cpu, const Process& process, const ClrMethod& method) {
   const auto count = static_cast<uint16_t>(3 + method.size % 13);
   etl::PayloadWriter& payload = sim_.NewPayload();
   payload.Add(method.id).Add(uint64_t{0}).Add(uint8_t{0}).Add(count);
   for (uint32_t i = 0; i < count; ++i) payload.Add(i == 0 ? 0xFFFFFFFE : i == 1 ? 0u : 6 * i);
   for (uint32_t i = 0; i < count; ++i) payload.Add(i * method.size / count);
   payload.Add(kClrInstance);
-  sim_.Emit(kind.For(process), cpu, payload);
+  return sim_.Emit(kind.For(process), cpu, payload);
 }
 
 void ClrMethods::EmitMark(ClrKind& kind, uint16_t cpu, const Process& process) {
@@ -350,13 +389,17 @@ void ClrMethods::EmitRundown(ProcessIndex index, bool end) {
   for (const ClrMethod& method : runtime.methods) {
     if (end && method.flags & kFlagDynamic) {
       EmitMethod(dc_end_method_, cpu, process, runtime, method, false);
+      Tell(method, "MethodDCEnd", false);
       continue;
     }
     EmitMethod(end ? dc_end_verbose_ : dc_start_verbose_, cpu, process, runtime, method, true);
-    if (end && method.size % 4 == 0) EmitMap(dc_end_map_, cpu, process, method);
+    Tell(method, end ? "MethodDCEndVerbose" : "MethodDCStartVerbose", true);
+    if (!end || method.size % 4 != 0) continue;
+    AddReference("MethodDCEndILToNativeMap", EmitMap(dc_end_map_, cpu, process, method), cpu, method.id);
   }
   EmitLoader(end ? dc_end_ : dc_start_, cpu, index);
   EmitMark(end ? dc_end_complete_ : dc_start_complete_, cpu, process);
+  sim_.truth.code.rundowns.Add({.pid = process.pid, .clr_instance = kClrInstance, .end = end, .complete = true});
 }
 
 void ClrMethods::End() {

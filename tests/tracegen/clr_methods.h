@@ -79,17 +79,22 @@ class ClrMethods : public Topic, public CodeMap {
   void FinishJit(ThreadIndex thread, uint64_t method_id);
   void Unload(ProcessIndex process);
   uint32_t AddTruth(ProcessIndex process, const ClrMethod& method);
+  /// A method record has told of it; `event` is the record's name.
+  void Tell(const ClrMethod& method, std::string_view event, bool names);
+  /// An event that has just been written names a method by its id.
+  void AddReference(std::string_view event, int64_t ticks, uint16_t cpu, uint64_t method_id);
   void EmitLoader(LoaderKinds& kinds, uint16_t cpu, ProcessIndex process);
   /// MethodLoadVerbose layout, version 2; without names MethodLoad.
   void EmitMethod(ClrKind& kind, uint16_t cpu, const Process& process, const ClrRuntime& runtime,
                   const ClrMethod& method, bool names);
-  void EmitMap(ClrKind& kind, uint16_t cpu, const Process& process, const ClrMethod& method);
+  int64_t EmitMap(ClrKind& kind, uint16_t cpu, const Process& process, const ClrMethod& method);
   void EmitMark(ClrKind& kind, uint16_t cpu, const Process& process);
   void EmitRundown(ProcessIndex process, bool end);
 
   Simulation& sim_;
   size_t max_methods_;  // per process
   size_t live_methods_ = 0;
+  uint32_t next_token_ = 0;
   std::vector<std::u16string> type_names_, method_names_, signatures_;
   std::unordered_map<ProcessIndex, ClrRuntime> runtimes_;
   std::vector<ProcessIndex> managed_;

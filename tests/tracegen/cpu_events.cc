@@ -84,13 +84,27 @@ void CpuEvents::Sample() {
     payload.Add(static_cast<uint8_t>(thread.priority << 3)).Add(uint8_t{0});
     const int64_t ticks = sim_.Emit(sampled_profile_, cpu, payload);
     if (thread.tid == 0) continue;
+    const Process& process = sim_.world.processes[thread.process];
+    if (process.managed && !process.planned) {
+      sim_.truth.code.AddCommon({.event = "SampledProfile",
+                                 .story = {},
+                                 .ticks = ticks,
+                                 .cpu = cpu,
+                                 .process = thread.process,
+                                 .pid = process.pid,
+                                 .tid = thread.tid,
+                                 .kind = ReferenceKind::kAddress,
+                                 .clr_instance = {},
+                                 .value = instruction,
+                                 .outcome = {}});
+    }
     if (sim_.random.Chance(80)) {
       sim_.WalkStack(cpu, ticks, instruction);
       continue;
     }
     const size_t index = sim_.random.Index(kCachedStacks);
     etl::PayloadWriter& key = sim_.NewPayload();
-    key.Add(ticks).Add(sim_.world.processes[thread.process].pid).Add(thread.tid).Add(StackKey(index));
+    key.Add(ticks).Add(process.pid).Add(thread.tid).Add(StackKey(index));
     sim_.Emit(index % 2 == 0 ? stack_key_kernel_ : stack_key_user_, cpu, key);
   }
 }

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <vector>
 
 #include "tests/tracegen/app_events.h"
 #include "tests/tracegen/build_events.h"
 #include "tests/tracegen/clr_activity.h"
+#include "tests/tracegen/clr_cases.h"
 #include "tests/tracegen/clr_methods.h"
 #include "tests/tracegen/cpu_events.h"
 #include "tests/tracegen/io_events.h"
@@ -19,12 +21,12 @@ namespace {
 
 /// How often each topic has its turn, in percent.
 struct Weights {
-  uint32_t cpu, io, methods, clr_activity, app, lifetimes, build;
+  uint32_t cpu, io, methods, clr_activity, app, lifetimes, build, cases = 0;
 };
 
 Weights WeightsOf(Scenario scenario) {
   switch (scenario) {
-    case Scenario::kClr: return {20, 4, 45, 28, 2, 1, 0};
+    case Scenario::kClr: return {20, 4, 43, 26, 2, 1, 0, 4};
     case Scenario::kBuild: return {36, 32, 2, 0, 0, 4, 26};
     case Scenario::kSwitches: return {80, 2, 0, 0, 17, 1, 0};
     case Scenario::kMixed: break;
@@ -59,6 +61,8 @@ class Generator {
     add(app_, weights.app);
     add(lifetimes_, weights.lifetimes);
     add(build_, weights.build);
+    // Only where it is wanted: its processes are there from the start.
+    if (weights.cases != 0) add(cases_.emplace(sim_, lifetimes_), weights.cases);
   }
 
   Status Run() {
@@ -75,15 +79,14 @@ class Generator {
     }
     lifetimes_.End();
     session_.End();
+    CompleteReferences(sim_.truth.code);
     return sim_.writer.Finish();
   }
 
  private:
   void RunSteps() {
     // What the rundown of the start has written is past.
-    int64_t latest = sim_.now;
-    for (uint16_t cpu = 0; cpu < sim_.options.processors; ++cpu) latest = std::max(latest, sim_.writer.last_ticks(cpu));
-    sim_.now = latest;
+    sim_.Settle();
     int64_t next_sample = sim_.now;
     while (sim_.writer.ok() && !Full()) {
       for (int i = 0; i < kStepsPerCheck; ++i) {
@@ -114,6 +117,7 @@ class Generator {
   ClrActivity clr_activity_;
   AppEvents app_;
   BuildEvents build_;
+  std::optional<ClrCases> cases_;
 };
 
 }  // namespace

@@ -94,11 +94,15 @@ void KernelLifetimes::StartProcess() {
   if (world.living().size() >= kMaxProcesses) return;
   const uint16_t cpu = sim_.BusyCpu();
   const ThreadIndex creator = world.running(cpu);
-  const ProcessIndex index = world.StartProcess(world.threads[creator].process);
+  Start(cpu, world.StartProcess(world.threads[creator].process));
+}
+
+void KernelLifetimes::Start(uint16_t cpu, ProcessIndex index) {
+  World& world = sim_.world;
   const Process& process = world.processes[index];
   EmitProcess(process_start_, cpu, process, 0x103);
   if (ProcessTruth* truth = sim_.truth.processes.Find(process.truth)) truth->start = sim_.writer.last_ticks(cpu);
-  const int64_t more_threads = sim_.random.Between(0, 4);
+  const int64_t more_threads = process.planned ? 0 : sim_.random.Between(0, 4);
   for (int64_t i = 0; i < more_threads; ++i) world.StartThread(index);
   for (const ThreadIndex thread : process.threads) EmitThread(thread_start_, cpu, world.threads[thread]);
   const uint16_t own_cpu = sim_.Run(process.threads.front());
@@ -112,9 +116,13 @@ void KernelLifetimes::StartProcess() {
 void KernelLifetimes::EndProcess() {
   World& world = sim_.world;
   const ProcessIndex index = world.PickProcess(sim_.random);
-  const Process& process = world.processes[index];
   // Those of the boot stay, so that the trace does not run dry.
-  if (process.boot) return;
+  if (!world.processes[index].boot) End(index);
+}
+
+void KernelLifetimes::End(ProcessIndex index) {
+  World& world = sim_.world;
+  const Process& process = world.processes[index];
   const uint16_t cpu = sim_.BusyCpu();
   EndThreads(cpu, index);
   if (sim_.random.Chance(50)) {

@@ -15,6 +15,11 @@ class KernelLifetimes : public Topic {
   void End() override;
   uint64_t end_size() const override;
 
+  /// Writes the start of a process that World has just made, on `cpu`; tells all topics.
+  void Start(uint16_t cpu, ProcessIndex process);
+  /// Ends a process with all its threads; tells all topics.
+  void End(ProcessIndex process);
+
  private:
   void StartProcess();
   void EndProcess();

@@ -45,6 +45,10 @@ void Simulation::AdvanceTo(int64_t ticks) {
   now = std::max(now, ticks);
 }
 
+void Simulation::Settle() {
+  for (uint16_t cpu = 0; cpu < options.processors; ++cpu) now = std::max(now, writer.last_ticks(cpu));
+}
+
 void Simulation::Schedule(Topic& topic, int64_t ticks, uint32_t code, uint64_t a, uint64_t b) {
   scheduled_.push({ticks, next_order_++, &topic, code, a, b});
 }

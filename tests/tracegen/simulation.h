@@ -54,6 +54,8 @@ class Simulation {
 
   /// Time passes until `ticks`; what is scheduled before happens.
   void AdvanceTo(int64_t ticks);
+  /// All that has been written so far is past, on every processor.
+  void Settle();
   void Schedule(Topic& topic, int64_t ticks, uint32_t code, uint64_t a = 0, uint64_t b = 0);
 
   /// An empty payload to fill; the next call empties it again.

@@ -226,15 +226,66 @@ TEST(Tracegen, MethodsAreUnloadedAfterTheyWereLoaded) {
   size_t loaded = 0;
   size_t unloaded = 0;
   std::map<uint64_t, size_t> tiers;
-  for (const MethodTruth& method : truth.methods.entries()) {
-    loaded += method.load.has_value() ? 1 : 0;
-    unloaded += method.unload.has_value() ? 1 : 0;
-    ++tiers[method.tier];
-    EXPECT_LT(method.load.value_or(INT64_MIN), method.unload.value_or(INT64_MAX));
+  for (const MethodTruth& method : truth.code.methods.entries()) {
+    loaded += method.from.has_value() ? 1 : 0;
+    unloaded += method.to.has_value() ? 1 : 0;
+    ++tiers[method.flags >> 7 & 7];
+    EXPECT_LT(method.from.value_or(INT64_MIN), method.to.value_or(INT64_MAX));
   }
   EXPECT_GT(loaded, 100u);
   EXPECT_GT(unloaded, 20u);
   EXPECT_GT(tiers[4], 20u) << "tier 1";
+}
+
+TEST(Tracegen, ClrHasEveryPlannedCaseAndEveryOutcome) {
+  for (const uint64_t seed : {1, 2}) {
+    Options options = SmallOptions(Scenario::kClr);
+    options.seed = seed;
+    Truth truth;
+    const std::vector<std::byte> file = MustGenerate(options, &truth);
+    EXPECT_EQ(file, MustGenerate(options));
+    std::set<std::string_view> cases;
+    std::set<std::string_view> events;
+    std::map<Outcome, size_t> outcomes;
+    for (const ReferenceTruth& reference : truth.code.references.entries()) {
+      cases.insert(reference.story);
+      events.insert(reference.event);
+      ASSERT_TRUE(reference.outcome) << reference.event;
+      ++outcomes[*reference.outcome];
+      EXPECT_EQ(*reference.outcome == Outcome::kUnknown, truth.code.methods.Find(reference.method) == nullptr);
+    }
+    const std::set<std::string_view> planned = {"",
+                                                "short_forms",
+                                                "lost_unload",
+                                                "reused_id",
+                                                "tiers",
+                                                "rejit",
+                                                "hot_and_cold",
+                                                "late_load",
+                                                "two_runtimes",
+                                                "reused_pid",
+                                                "pointer32",
+                                                "dc_end_only",
+                                                "dc_start_only",
+                                                "helpers_and_stubs",
+                                                "rundown_start",
+                                                "rundown_end",
+                                                "module_unload",
+                                                "dynamic_reuse",
+                                                "profiled_calls"};
+    EXPECT_EQ(cases, planned);
+    EXPECT_EQ(events.size(), 11u);
+    EXPECT_EQ(outcomes.size(), 5u);
+    std::set<std::string_view> learnt_by;
+    for (const MethodTruth& method : truth.code.methods.entries()) learnt_by.insert(method.learnt_by);
+    for (const char* event : {"MethodLoad", "MethodLoadVerbose", "MethodUnloadVerbose", "MethodDCStart",
+                              "MethodDCStartVerbose", "MethodDCEnd", "MethodDCEndVerbose"}) {
+      EXPECT_TRUE(learnt_by.contains(event)) << event;
+    }
+    size_t cut = 0;
+    for (const RundownTruth& rundown : truth.code.rundowns.entries()) cut += rundown.complete ? 0 : 1;
+    EXPECT_EQ(cut, 1u);
+  }
 }
 
 TEST(Tracegen, RefusesWhatItCannotMake) {

@@ -99,17 +99,82 @@ void PutEntry(Writer& writer, const ProcessTruth& process) {
   Put(writer, "stop", process.stop);
 }
 
+std::string_view NameOf(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kExact: return "exact";
+    case Outcome::kBackfilled: return "backfilled";
+    case Outcome::kStale: return "stale";
+    case Outcome::kAmbiguous: return "ambiguous";
+    default: return "unknown";
+  }
+}
+
+void PutClrInstance(Writer& writer, const std::optional<uint16_t>& instance) {
+  Put(writer, "clr_instance", instance ? std::optional<int64_t>(*instance) : std::nullopt);
+}
+
+void PutOrNull(Writer& writer, const char* key, std::string_view text) {
+  if (!text.empty()) return Put(writer, key, text);
+  writer.Key(key);
+  writer.Null();
+}
+
 void PutEntry(Writer& writer, const MethodTruth& method) {
   Put(writer, "pid", method.pid);
+  PutClrInstance(writer, method.clr_instance);
   Put(writer, "method_id", Hex(method.method_id));
   Put(writer, "namespace", method.method_namespace);
   Put(writer, "name", method.name);
   Put(writer, "signature", method.signature);
-  Put(writer, "start_address", Hex(method.address));
+  PutOrNull(writer, "named_by", method.verbose ? "method" : method.jitting ? "jitting" : "");
+  Put(writer, "start", Hex(method.start));
   Put(writer, "size", method.size);
-  Put(writer, "tier", method.tier);
-  Put(writer, "load", method.load);
-  Put(writer, "unload", method.unload);
+  Put(writer, "flags", Hex(method.flags));
+  Put(writer, "tier", method.flags >> 7 & 7);
+  Put(writer, "rejit", method.rejit);
+  Put(writer, "from_ts", method.from);
+  Put(writer, "to_ts", method.to);
+  PutOrNull(writer, "learnt_by", method.learnt_by);
+}
+
+void PutEntry(Writer& writer, const ReferenceTruth& reference) {
+  Put(writer, "event", reference.event);
+  PutOrNull(writer, "case", reference.story);
+  Put(writer, "ts", reference.ticks);
+  Put(writer, "cpu", uint32_t{reference.cpu});
+  Put(writer, "pid", reference.pid);
+  Put(writer, "tid", reference.tid);
+  Put(writer, "kind", reference.kind == ReferenceKind::kId ? "id" : "address");
+  Put(writer, "frame", reference.frame);
+  PutClrInstance(writer, reference.clr_instance);
+  Put(writer, "value", Hex(reference.value));
+  Put(writer, "alive", reference.alive);
+  const bool known = reference.method != BoundedList<MethodTruth>::kNotKept;
+  Put(writer, "method", known ? std::optional<int64_t>(reference.method) : std::nullopt);
+  Put(writer, "outcome", NameOf(reference.outcome.value_or(Outcome::kUnknown)));
+}
+
+void PutEntry(Writer& writer, const ModuleTruth& module) {
+  Put(writer, "pid", module.pid);
+  Put(writer, "clr_instance", uint32_t{module.clr_instance});
+  Put(writer, "module_id", Hex(module.module_id));
+  Put(writer, "il_path", module.il_path);
+  Put(writer, "native_path", module.native_path);
+  Put(writer, "pdb_guid", module.pdb_guid);
+  Put(writer, "pdb_age", module.pdb_age);
+  Put(writer, "pdb_path", module.pdb_path);
+  Put(writer, "native_pdb_guid", module.native_pdb_guid);
+  Put(writer, "native_pdb_age", module.native_pdb_age);
+  Put(writer, "native_pdb_path", module.native_pdb_path);
+  Put(writer, "load", module.load);
+  Put(writer, "unload", module.unload);
+}
+
+void PutEntry(Writer& writer, const RundownTruth& rundown) {
+  Put(writer, "pid", rundown.pid);
+  Put(writer, "clr_instance", uint32_t{rundown.clr_instance});
+  Put(writer, "which", rundown.end ? "end" : "start");
+  Put(writer, "complete", rundown.complete);
 }
 
 void PutEntry(Writer& writer, const ActivityTruth& activity) {
@@ -252,7 +317,10 @@ std::string ToJson(const Truth& truth) {
   writer.EndObject();
   PutPlanted(writer, truth.planted);
   PutList(writer, "processes", truth.processes);
-  PutList(writer, "methods", truth.methods);
+  PutList(writer, "methods", truth.code.methods);
+  PutList(writer, "references", truth.code.references);
+  PutList(writer, "modules", truth.code.modules);
+  PutList(writer, "rundowns", truth.code.rundowns);
   PutList(writer, "activities", truth.activities);
   writer.EndObject();
   return buffer.GetString();

@@ -11,6 +11,8 @@
 
 #include "formats/etl/record_builder.h"
 #include "pipeline/guid.h"
+#include "tests/tracegen/bounded_list.h"
+#include "tests/tracegen/code_truth.h"
 #include "tests/tracegen/options.h"
 
 namespace etwpipe::tracegen {
@@ -37,19 +39,6 @@ struct ProcessTruth {
   std::optional<int64_t> stop;
 };
 
-struct MethodTruth {
-  uint32_t pid = 0;
-  uint64_t method_id = 0;
-  std::string method_namespace;
-  std::string name;
-  std::string signature;
-  uint64_t address = 0;
-  uint32_t size = 0;
-  uint32_t tier = 0;            ///< OptimizationTier of the method flags
-  std::optional<int64_t> load;  ///< none if it was there before the trace
-  std::optional<int64_t> unload;
-};
-
 struct ActivityTruth {
   std::string provider;
   std::string name;
@@ -70,33 +59,6 @@ struct PlantedTruth {
   int64_t stop = 0;
 };
 
-/// A list that keeps its first kLimit entries and counts the rest, so that memory does not grow with the trace.
-template <typename T>
-class BoundedList {
- public:
-  static constexpr size_t kLimit = 20'000;
-  static constexpr uint32_t kNotKept = 0xFFFFFFFF;
-
-  /// Number to find the entry by, or kNotKept.
-  uint32_t Add(T entry) {
-    ++total_;
-    if (entries_.size() == kLimit) return kNotKept;
-    entries_.push_back(std::move(entry));
-    return static_cast<uint32_t>(entries_.size() - 1);
-  }
-  bool full() const { return entries_.size() == kLimit; }
-  /// Counts one that is not kept; only if full().
-  void AddUnkept() { ++total_; }
-  /// Null for kNotKept.
-  T* Find(uint32_t number) { return number == kNotKept ? nullptr : &entries_[number]; }
-  const std::vector<T>& entries() const { return entries_; }
-  uint64_t total() const { return total_; }
-
- private:
-  std::vector<T> entries_;
-  uint64_t total_ = 0;
-};
-
 struct Truth {
   Options options;
   uint64_t file_size = 0;
@@ -113,7 +75,7 @@ struct Truth {
   std::deque<KindCount> kinds;        ///< in the order of first use; the log-file header record is one of them
   std::map<uint32_t, uint64_t> pids;  ///< events per process id in the record header, where it has one
   BoundedList<ProcessTruth> processes;
-  BoundedList<MethodTruth> methods;
+  CodeTruth code;
   BoundedList<ActivityTruth> activities;
   std::optional<PlantedTruth> planted;
 

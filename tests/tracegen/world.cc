@@ -40,6 +40,8 @@ constexpr std::array<Program, 20> kPrograms = {{
     {.image = "Northwind.Report.exe", .arguments = "--daily", .managed = true},
 }};
 constexpr uint32_t kFirstTransient = 15;
+constexpr uint32_t kPlanned64 = 3;  // dotnet.exe
+constexpr uint32_t kPlanned32 = 6;  // FabrikamService.exe
 
 constexpr std::array<std::string_view, 8> kKernelImages = {"ntoskrnl.exe", "hal.dll", "ntfs.sys",   "tcpip.sys",
                                                            "storport.sys", "afd.sys", "fltmgr.sys", "win32kfull.sys"};
@@ -126,10 +128,17 @@ ProcessIndex World::StartProcess(ProcessIndex parent) {
   return AddProcess(kFirstTransient + random_.Below(transient), parent);
 }
 
-ProcessIndex World::AddProcess(uint32_t program_index, ProcessIndex parent) {
+ProcessIndex World::StartPlanned(bool pointer32, uint32_t pid) {
+  if (pid != 0) free_ids_.erase(std::find(free_ids_.begin(), free_ids_.end(), pid));
+  const ProcessIndex index = AddProcess(pointer32 ? kPlanned32 : kPlanned64, kSystemProcess, pid);
+  processes[index].planned = true;
+  return index;
+}
+
+ProcessIndex World::AddProcess(uint32_t program_index, ProcessIndex parent, uint32_t pid) {
   const Program& program = kPrograms[program_index];
   Process process;
-  process.pid = NewId();
+  process.pid = pid != 0 ? pid : NewId();
   process.parent = processes[parent].pid;
   process.session = random_.Below(2);
   process.key = 0xFFFFE00000000000 + (uint64_t{random_.Next32()} << 6);

@@ -54,7 +54,8 @@ struct Process {
   std::u16string command_line;
   bool managed = false;
   bool pointer32 = false;
-  bool boot = false;  ///< there before the trace; such processes do not end
+  bool boot = false;     ///< there before the trace; such processes do not end
+  bool planned = false;  ///< belongs to a planned case, which alone makes its code and ends it
   bool alive = true;
   std::vector<ThreadIndex> threads;  ///< the living ones
   std::vector<uint32_t> images;      ///< into World::image_files
@@ -83,6 +84,8 @@ class World {
 
   /// A new process with its main thread and images; records nothing.
   ProcessIndex StartProcess(ProcessIndex parent);
+  /// As StartProcess(), for a planned case: a .NET program of one thread. `pid` is that of a dead process, 0 for any.
+  ProcessIndex StartPlanned(bool pointer32, uint32_t pid);
   ThreadIndex StartThread(ProcessIndex process);
   /// Marks it dead and frees its tid; the thread must not be running.
   void EndThread(ThreadIndex thread);
@@ -105,7 +108,7 @@ class World {
  private:
   void MakeImages();
   void MakeBootProcesses(uint32_t count);
-  ProcessIndex AddProcess(uint32_t program, ProcessIndex parent);
+  ProcessIndex AddProcess(uint32_t program, ProcessIndex parent, uint32_t pid = 0);
   /// For a process or thread; those of dead ones come back after a while.
   uint32_t NewId();
   void AddWaiting(ThreadIndex thread);
