@@ -136,13 +136,15 @@ def formats(program):
         if len(lines) != len(events):
             yield f"{sample}: {len(lines)} lines of text, {len(events)} events"
         titles, *rows = csv.reader(io.StringIO(program.output("dump", "--format", "csv", sample_path(sample)), newline=""))
-        if tuple(titles) != HEADER_COLUMNS + ("fields",) or len(rows) != len(events):
+        if tuple(titles) != HEADER_COLUMNS + ("fields", "payload") or len(rows) != len(events):
             yield f"{sample}: {len(rows)} rows of {titles}"
             continue
         for event, line, row in zip(events, lines, rows):
             wrong = [title for title, cell in zip(HEADER_COLUMNS, row) if cell != cell_of(event.get(title))]
-            if json.loads(row[-1] or "null") != event["fields"]:
+            if json.loads(row[-2] or "null") != event["fields"]:
                 wrong.append("fields")
+            if row[-1] != event.get("payload", ""):
+                wrong.append("payload")
             if wrong:
                 yield f"{sample}: {event['id']}: csv has other {wrong}"
             if not line.startswith(event["time"]) or any(ord(c) < 0x20 or 0x7F <= ord(c) < 0xA0 for c in line):
