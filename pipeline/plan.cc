@@ -111,6 +111,7 @@ std::string TextOf(FactSet facts) {
   if ((facts & kMethods) != 0) words.emplace_back("methods");
   if ((facts & kStacks) != 0) words.emplace_back("stacks");
   if ((facts & kTypes) != 0) words.emplace_back("types");
+  if ((facts & kCpuState) != 0) words.emplace_back("context switches");
   return Joined(words);
 }
 

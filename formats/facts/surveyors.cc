@@ -2,7 +2,10 @@
 
 #include <utility>
 
+#include "formats/facts/cpu_survey.h"
+#include "formats/facts/image_survey.h"
 #include "formats/facts/process_survey.h"
+#include "formats/facts/thread_survey.h"
 #include "formats/facts/type_survey.h"
 #include "formats/schema/listed_schemas.h"
 #include "formats/schema/manifest_files.h"
@@ -23,7 +26,10 @@ Result<Surveyors> MakeSurveyors(const SchemaSources& sources) {
     const auto wants = [&](Fact fact) { return (facts & fact) != 0; };
     // Tables finish in this order: each may use those before it.
     if (wants(kSchemas)) made.push_back(schema::MakeSchemaSurveyor(list, clr_ids));
-    if (wants(kProcesses)) made.push_back(MakeProcessSurveyor());
+    if (wants(kProcesses) || wants(kImages)) made.push_back(MakeProcessSurveyor());
+    if (wants(kThreads)) made.push_back(MakeThreadSurveyor());
+    if (wants(kCpuState)) made.push_back(MakeCpuSurveyor());
+    if (wants(kImages)) made.push_back(MakeImageSurveyor());
     if (wants(kTypes)) made.push_back(MakeTypeSurveyor());
     return made;
   };
