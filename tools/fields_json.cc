@@ -147,10 +147,12 @@ void WriteGuid(JsonWriter& json, std::string_view key, std::span<const std::byte
   if (bytes.size() >= sizeof(Guid)) json.Key(key).String(ToString(LoadAt<Guid>(bytes.data())));
 }
 
-void WriteStack(JsonWriter& json, std::span<const std::byte> bytes, bool wide) {
+void WriteStack(JsonWriter& json, std::span<const std::byte> bytes, bool wide, RawStack raw_stack) {
   if (bytes.size() < 8) return;
-  json.Key("stack");
-  wide ? WriteAddresses<uint64_t>(json, bytes.subspan(8)) : WriteAddresses<uint32_t>(json, bytes.subspan(8));
+  if (raw_stack == RawStack::kShow) {
+    json.Key("stack");
+    wide ? WriteAddresses<uint64_t>(json, bytes.subspan(8)) : WriteAddresses<uint32_t>(json, bytes.subspan(8));
+  }
   if (const auto match = LoadAt<uint64_t>(bytes.data()); match != 0) json.Key("stack_match_id").Hex(match);
 }
 
@@ -168,7 +170,7 @@ size_t WriteField(JsonWriter& json, const DecodedEvent& event, size_t at, Value&
   return FieldsWriter(json, event, scratch).One(at);
 }
 
-void WriteExtendedItems(JsonWriter& json, const EventHeader& row, Value& scratch) {
+void WriteExtendedItems(JsonWriter& json, const EventHeader& row, RawStack raw_stack, Value& scratch) {
   // ActivityId stands in the header itself: etl-format.md 2.6.
   constexpr size_t kActivityId = 64;
   const bool has_activity = (row.kind == HeaderKind::kEvent32 || row.kind == HeaderKind::kEvent64) &&
@@ -202,8 +204,8 @@ void WriteExtendedItems(JsonWriter& json, const EventHeader& row, Value& scratch
         WriteGuid(json, "parent_guid", item.data.subspan(8));
         json.EndObject();
         break;
-      case ExtendedType::kStackTrace32: WriteStack(json, item.data, false); break;
-      case ExtendedType::kStackTrace64: WriteStack(json, item.data, true); break;
+      case ExtendedType::kStackTrace32: WriteStack(json, item.data, false, raw_stack); break;
+      case ExtendedType::kStackTrace64: WriteStack(json, item.data, true, raw_stack); break;
       case ExtendedType::kStackKey32:
         if (item.data.size() >= 12) json.Key("stack_key").Hex(LoadAt<uint32_t>(item.data.data(), 8));
         break;

@@ -7,6 +7,9 @@
 
 namespace etwpipe {
 
+/// Whether addresses of an event's own stack are written.
+enum class RawStack : uint8_t { kShow, kHide };
+
 /// Writes the object of an event's fields: numbers as numbers (beyond 2^53 as strings), pointers and hexadecimal types
 /// as "0x...", arrays and structs as such, text-like arrays of characters as one string, values of a map as
 /// {"value": 1, "name": "Induced"}. Bytes behind the last field are "_extra" in hex. The event has a schema and decoded
@@ -18,7 +21,7 @@ size_t WriteField(JsonWriter& json, const DecodedEvent& event, size_t at, schema
 
 /// Writes members for what stands beside the payload, each only where the event has it: activity_id,
 /// related_activity_id, sid, session, stack (addresses, leaf first), stack_match_id, stack_key, process_start_key,
-/// event_key, container_id, pmc (counters), instance (etl-format.md section 5).
-void WriteExtendedItems(JsonWriter& json, const EventHeader& row, schema::Value& scratch);
+/// event_key, container_id, pmc (counters), instance (etl-format.md section 5). `stack` only if it is to be shown.
+void WriteExtendedItems(JsonWriter& json, const EventHeader& row, RawStack raw_stack, schema::Value& scratch);
 
 }  // namespace etwpipe
