@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "formats/facts/process_survey.h"
+#include "formats/facts/stack_survey.h"
 #include "formats/schema/listed_schemas.h"
 #include "formats/schema/manifest_files.h"
 #include "formats/schema/schema_survey.h"
@@ -23,6 +24,7 @@ Result<Surveyors> MakeSurveyors(const SchemaSources& sources) {
     // Tables finish in this order: each may use those before it.
     if (wants(kSchemas)) made.push_back(schema::MakeSchemaSurveyor(list, clr_ids));
     if (wants(kProcesses)) made.push_back(MakeProcessSurveyor());
+    if (wants(kStacks)) made.push_back(MakeStackSurveyor());
     return made;
   };
   return surveyors;
