@@ -1,5 +1,6 @@
 #include "stages/register_stages.h"
 
+#include "stages/enrich_stack/enrich_stack.h"
 #include "stages/filter_process/filter_process.h"
 #include "stages/filter_time/filter_time.h"
 #include "stages/filter_where/filter_where.h"
@@ -8,6 +9,7 @@
 namespace etwpipe {
 
 void RegisterStages(Registry& registry) {
+  registry.Add(EnrichStackEntry());
   registry.Add(FilterProcessEntry());
   registry.Add(FilterTimeEntry());
   registry.Add(FilterWhereEntry());
