@@ -17,6 +17,7 @@ enum Fact : uint8_t {
   kImages = 8,     ///< images by address and time
   kMethods = 16,   ///< methods of the CLR by address or MethodID and time
   kStacks = 32,    ///< stacks by the event they belong to
+  kCpuState = 64,  ///< threads by the processor they run on and time
 };
 using FactSet = uint8_t;
 

@@ -110,6 +110,7 @@ std::string TextOf(FactSet facts) {
   if ((facts & kImages) != 0) words.emplace_back("images");
   if ((facts & kMethods) != 0) words.emplace_back("methods");
   if ((facts & kStacks) != 0) words.emplace_back("stacks");
+  if ((facts & kCpuState) != 0) words.emplace_back("context switches");
   return Joined(words);
 }
 

@@ -66,7 +66,7 @@ std::string JoinTexts(const AnnotationColumn& column, std::span<const uint64_t> 
 
 std::string_view CsvHeaderTitles() { return kTitles; }
 
-void AppendCsvHeader(fmt::memory_buffer& out, const DecodedEvent& event, TimeText& time) {
+void AppendCsvHeader(fmt::memory_buffer& out, const DecodedEvent& event, const ShownIds& ids, TimeText& time) {
   const EventHeader& row = event.row();
   const auto number = [&](auto value) {
     AppendNumber(out, value);
@@ -76,13 +76,13 @@ void AppendCsvHeader(fmt::memory_buffer& out, const DecodedEvent& event, TimeTex
     AppendCell(out, value);
     out.push_back(',');
   };
-  const auto id_or_empty = [&](uint32_t id) { row.has(kHasPid) ? number(id) : cell(""); };
+  const auto id_or_empty = [&](const std::optional<uint32_t>& id) { id ? number(*id) : cell(""); };
   number(row.instance_id);
   number(row.timestamp);
   cell(time.Format(row.timestamp));
   number(uint32_t{row.cpu});
-  id_or_empty(row.pid);
-  id_or_empty(row.tid);
+  id_or_empty(ids.pid);
+  id_or_empty(ids.tid);
   cell(HeaderName(row.kind, row.header_type));
   cell(event.provider_guid());
   cell(event.provider_name());
@@ -98,7 +98,8 @@ void AppendCsvHeader(fmt::memory_buffer& out, const DecodedEvent& event, TimeTex
   AppendNumber(out, uint32_t{row.record_size});
 }
 
-CsvRows::CsvRows(const RowsArgs& args) : args_(args), time_(args.trace.info.clock, args.bias_minutes) {}
+CsvRows::CsvRows(const RowsArgs& args)
+    : args_(args), ids_(args.batch), time_(args.trace.info.clock, args.bias_minutes) {}
 
 std::string CsvRows::Titles(bool fields, bool payload, const std::vector<std::string>& annotation_keys) {
   fmt::memory_buffer text;
@@ -116,7 +117,7 @@ std::string CsvRows::Titles(bool fields, bool payload, const std::vector<std::st
 void CsvRows::Append(const EventHeader& row, size_t index) {
   DecodedEvent& event = args_.event;
   event.Load(row, args_.fields);
-  AppendCsvHeader(text_, event, time_);
+  AppendCsvHeader(text_, event, ids_.Of(row, index), time_);
   if (args_.fields) {
     text_.push_back(',');
     if (event.schema() != nullptr) {

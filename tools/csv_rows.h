@@ -24,7 +24,7 @@ std::string JoinTexts(const AnnotationColumn& column, std::span<const uint64_t> 
 
 /// The titles of the columns of every event, and their cells; no comma at the end.
 std::string_view CsvHeaderTitles();
-void AppendCsvHeader(fmt::memory_buffer& out, const DecodedEvent& event, TimeText& time);
+void AppendCsvHeader(fmt::memory_buffer& out, const DecodedEvent& event, const ShownIds& ids, TimeText& time);
 
 /// One table for all events.
 /// All fields of an event are one cell of JSON.
@@ -39,6 +39,7 @@ class CsvRows {
 
  private:
   const RowsArgs& args_;
+  IdColumns ids_;
   fmt::memory_buffer text_;
   TimeText time_;
   JsonWriter json_;

@@ -9,6 +9,7 @@
 #include "tools/csv_rows.h"
 #include "tools/fields_json.h"
 #include "tools/hex_text.h"
+#include "tools/shown_ids.h"
 
 namespace etwpipe {
 namespace {
@@ -108,8 +109,9 @@ CsvTablesSink::~CsvTablesSink() = default;
 Status CsvTablesSink::Begin(const BeginArgs& args) {
   trace_ = &args.trace;
   diagnostics_ = args.diagnostics;
-  for (const auto& column : args.annotations) annotation_names_.push_back(column.name);
-  annotation_keys_ = AnnotationKeys(args.annotations);
+  const auto annotations = IdColumns::WithoutIds(args.annotations);
+  for (const auto& column : annotations) annotation_names_.push_back(column.name);
+  annotation_keys_ = AnnotationKeys(annotations);
   auto folder = OutputFolder::Create(path_, force_, ".csv");
   if (!folder.ok()) return folder.status();
   folder_ = std::move(*folder);
@@ -121,6 +123,7 @@ Result<std::unique_ptr<SinkChunk>> CsvTablesSink::Prepare(EventBatch& batch) con
   auto event = events_.Take([&] { return std::make_unique<DecodedEvent>(*trace_); });
   std::vector<const AnnotationColumn*> columns;
   for (const auto& name : annotation_names_) columns.push_back(std::as_const(batch).FindAnnotation(name));
+  const IdColumns ids(batch);
   TimeText time(trace_->info.clock, std::nullopt);
   schema::Value value;
   JsonWriter json;
@@ -138,7 +141,7 @@ Result<std::unique_ptr<SinkChunk>> CsvTablesSink::Prepare(EventBatch& batch) con
                       : fmt::format("{}.{}.v{}", event->provider_name(), event->name(), batch.rows[index].version);
     }
     auto& text = chunk->kinds[place->second].text;
-    AppendCsvHeader(text, *event, time);
+    AppendCsvHeader(text, *event, ids.Of(batch.rows[index], index), time);
     if (schema == nullptr) {
       text.push_back(',');
       AppendChars(text, HexText(batch.rows[index].payload(), hex));

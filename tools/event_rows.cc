@@ -17,21 +17,23 @@ std::span<const std::byte> BytesOf(std::string_view text) { return std::as_bytes
 
 }  // namespace
 
-NdjsonRows::NdjsonRows(const RowsArgs& args) : args_(args), time_(args.trace.info.clock, args.bias_minutes) {}
+NdjsonRows::NdjsonRows(const RowsArgs& args)
+    : args_(args), ids_(args.batch), time_(args.trace.info.clock, args.bias_minutes) {}
 
 void NdjsonRows::Append(const EventHeader& row, size_t index) {
   DecodedEvent& event = args_.event;
   event.Load(row, args_.fields || args_.messages);
-  const auto id_or_null = [&](uint32_t id) { row.has(kHasPid) ? json_.Uint(id) : json_.Null(); };
+  const ShownIds ids = ids_.Of(row, index);
+  const auto id_or_null = [&](const std::optional<uint32_t>& id) { id ? json_.Uint(*id) : json_.Null(); };
   json_.BeginObject();
   json_.Key("id").Id(row.instance_id);
   json_.Key("ts").Int(row.timestamp);
   json_.Key("time").String(time_.Format(row.timestamp));
   json_.Key("cpu").Uint(row.cpu);
   json_.Key("pid");
-  id_or_null(row.pid);
+  id_or_null(ids.pid);
   json_.Key("tid");
-  id_or_null(row.tid);
+  id_or_null(ids.tid);
   json_.Key("header").String(HeaderName(row.kind, row.header_type));
   json_.Key("provider").StringOrNull(event.provider_guid());
   json_.Key("provider_name").StringOrNull(event.provider_name());
@@ -95,7 +97,8 @@ void NdjsonRows::AppendAnnotation(const AnnotationColumn& column, size_t index) 
   }
 }
 
-TextRows::TextRows(const RowsArgs& args) : args_(args), time_(args.trace.info.clock, args.bias_minutes) {}
+TextRows::TextRows(const RowsArgs& args)
+    : args_(args), ids_(args.batch), time_(args.trace.info.clock, args.bias_minutes) {}
 
 std::string TextRows::Titles(bool local, bool fields) {
   const int time_width = local ? 33 : 28;
@@ -108,9 +111,10 @@ void TextRows::Append(const EventHeader& row, size_t index) {
   args_.event.Load(row, args_.fields || args_.messages);
   const auto out = std::back_inserter(text_);
   fmt::format_to(out, "{} {:>3} ", time_.Format(row.timestamp), row.cpu);
-  for (const uint32_t id : {row.pid, row.tid}) {
-    if (row.has(kHasPid) && id != kNoId) {
-      fmt::format_to(out, "{:>7} ", id);
+  const ShownIds ids = ids_.Of(row, index);
+  for (const auto& id : {ids.pid, ids.tid}) {
+    if (id && *id != kNoId) {
+      fmt::format_to(out, "{:>7} ", *id);
     } else {
       fmt::format_to(out, "{:>7} ", "-");
     }

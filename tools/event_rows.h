@@ -13,6 +13,7 @@
 #include "pipeline/trace_context.h"
 #include "tools/decoded_event.h"
 #include "tools/json_writer.h"
+#include "tools/shown_ids.h"
 #include "tools/time_text.h"
 
 namespace etwpipe {
@@ -43,6 +44,7 @@ class NdjsonRows {
   void AppendAnnotation(const AnnotationColumn& column, size_t index);
 
   const RowsArgs& args_;
+  IdColumns ids_;
   JsonWriter json_;
   TimeText time_;
   schema::Value value_;
@@ -65,6 +67,7 @@ class TextRows {
   void AppendFirstTexts(const AnnotationColumn& column, size_t index);
 
   const RowsArgs& args_;
+  IdColumns ids_;
   fmt::memory_buffer text_;
   TimeText time_;
   schema::Value value_;

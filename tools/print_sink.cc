@@ -8,6 +8,7 @@
 #include "tools/annotation_keys.h"
 #include "tools/csv_rows.h"
 #include "tools/event_rows.h"
+#include "tools/shown_ids.h"
 #include "tools/time_text.h"
 
 namespace etwpipe {
@@ -28,8 +29,9 @@ PrintSink::~PrintSink() = default;
 Status PrintSink::Begin(const BeginArgs& args) {
   trace_ = &args.trace;
   diagnostics_ = args.diagnostics;
-  for (const auto& column : args.annotations) annotation_names_.push_back(column.name);
-  annotation_keys_ = AnnotationKeys(args.annotations);
+  const auto annotations = IdColumns::WithoutIds(args.annotations);
+  for (const auto& column : annotations) annotation_names_.push_back(column.name);
+  annotation_keys_ = AnnotationKeys(annotations);
   auto file = OutputFile::Create(options_.path, options_.force, OutputFile::Stdout::kStream);
   if (!file.ok()) return file.status();
   file_ = std::move(*file);

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "formats/facts/record_fields.h"
+#include "formats/facts/volume_map.h"
 #include "formats/schema/builtin_schemas.h"
 
 namespace etwpipe::facts {
@@ -37,8 +38,6 @@ std::optional<Kind> ManifestKind(uint16_t id) {
     default: return std::nullopt;
   }
 }
-
-std::string FileNameOf(std::string_view path) { return std::string(path.substr(path.find_last_of("\\/") + 1)); }
 
 class ProcessSurveyor final : public Surveyor {
  public:
@@ -83,7 +82,11 @@ class ProcessSurveyor final : public Surveyor {
     }
     record.unique_key = fields_.Number("UniqueProcessKey").value_or(0);
     record.image = fields_.Text("ImageFileName");
-    if (record.image.empty()) record.image = FileNameOf(fields_.Text("ImageName"));
+    if (record.image.empty()) {
+      const std::string path = fields_.Text("ImageName");
+      record.image = LastPart(path);
+      if (record.image.size() != path.size()) record.image_path = path;
+    }
     record.command_line = fields_.Text("CommandLine");
     records_.push_back(std::move(record));
   }

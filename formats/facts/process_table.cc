@@ -80,6 +80,7 @@ class Lives {
   void Learn(ProcessRecord& record) {
     ProcessInstance& instance = Current();
     if (instance.image.empty()) instance.image = std::move(record.image);
+    if (instance.image_path.empty()) instance.image_path = std::move(record.image_path);
     if (instance.command_line.empty()) instance.command_line = std::move(record.command_line);
     if (instance.parent == kNoId && record.has_parent) instance.parent = record.parent;
     if (instance.unique_key == 0) instance.unique_key = record.unique_key;

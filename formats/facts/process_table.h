@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "pipeline/event.h"
@@ -29,6 +30,7 @@ struct ProcessRecord {
   bool has_parent = false;
   uint64_t unique_key = 0;   ///< of the kernel's object; 0 if the record has none
   std::string image;         ///< file name without a path: devenv.exe
+  std::string image_path;    ///< NT path; empty if the record has none
   std::string command_line;  ///< empty if the record has none
 };
 
@@ -44,6 +46,7 @@ struct ProcessInstance {
   uint64_t unique_key = 0;
   EventInstanceId first_record = 0;  ///< the first record that speaks of it
   std::string image;
+  std::string image_path;  ///< empty if nobody says; the DOS path if images were collected and a volume maps it
   std::string command_line;
 };
 
@@ -58,6 +61,9 @@ class ProcessTable {
   /// The instance of `pid` that lives at `timestamp`; after its end the last one that lived (records of a process come
   /// for a while after its stop), before its start the first one. Null if the trace says nothing of the pid.
   const ProcessInstance* Find(uint32_t pid, int64_t timestamp) const;
+
+  /// For whoever knows better; before the table is shared. `index` is that of all().
+  void SetImagePath(size_t index, std::string path) { instances_[index].image_path = std::move(path); }
 
   /// By pid, then start.
   const std::vector<ProcessInstance>& all() const { return instances_; }

@@ -1,14 +1,19 @@
 #include "formats/facts/record_fields.h"
 
+#include <algorithm>
+
 namespace etwpipe::facts {
+
+std::optional<std::span<const std::byte>> RecordFields::Bytes(size_t index) {
+  return schema::FindValue(*schema_, index, row_->payload(), row_->pointer_size(), scratch_);
+}
 
 const schema::Value* RecordFields::Get(std::string_view name) {
   const int index = schema_->IndexOf(name);
   if (index < 0) return nullptr;
-  const auto place = static_cast<size_t>(index);
-  const auto bytes = schema::FindValue(*schema_, place, row_->payload(), row_->pointer_size(), scratch_);
+  const auto bytes = Bytes(static_cast<size_t>(index));
   if (!bytes) return nullptr;
-  schema::ReadValue(schema_->properties[place], *bytes, value_);
+  schema::ReadValue(schema_->properties[static_cast<size_t>(index)], *bytes, value_);
   return &value_;
 }
 
@@ -20,6 +25,15 @@ std::optional<uint64_t> RecordFields::Number(std::string_view name) {
 std::string RecordFields::Text(std::string_view name) {
   const schema::Value* value = Get(name);
   return value != nullptr && value->kind == schema::ValueKind::kText ? value->text : std::string();
+}
+
+std::optional<Guid> RecordFields::Identity(std::string_view name) {
+  const int index = schema_->IndexOf(name);
+  const auto bytes = index < 0 ? std::nullopt : Bytes(static_cast<size_t>(index));
+  if (!bytes || bytes->size() != sizeof(Guid)) return std::nullopt;
+  Guid guid;
+  std::copy(bytes->begin(), bytes->end(), guid.bytes.begin());
+  return guid;
 }
 
 }  // namespace etwpipe::facts

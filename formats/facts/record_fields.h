@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,7 @@
 #include "formats/schema/event_schema.h"
 #include "formats/schema/value_text.h"
 #include "pipeline/event.h"
+#include "pipeline/guid.h"
 
 namespace etwpipe::facts {
 
@@ -27,8 +29,11 @@ class RecordFields {
   std::optional<uint64_t> Number(std::string_view name);
   /// The text; empty where there is none.
   std::string Text(std::string_view name);
+  /// The GUID; nullopt where there is none.
+  std::optional<Guid> Identity(std::string_view name);
 
  private:
+  std::optional<std::span<const std::byte>> Bytes(size_t index);
   const schema::Value* Get(std::string_view name);
 
   const schema::EventSchema* schema_ = nullptr;

@@ -7,12 +7,22 @@
 #include <utility>
 #include <vector>
 
+#include "formats/facts/record_owner.h"
 #include "formats/schema/context_records.h"
+#include "pipeline/object_pool.h"
 #include "stages/filter_process/options.pb.h"
 #include "stages/stack_owner.h"
 
 namespace etwpipe {
 namespace {
+
+FactSet FactsFor(v1::Attribute attribute) {
+  switch (attribute) {
+    case v1::ATTRIBUTE_PAYLOAD: return kThreads;
+    case v1::ATTRIBUTE_ALL: return kThreads | kCpuState;
+    default: return kNoFacts;
+  }
+}
 
 StageInfo Describe() {
   StageInfo info;
@@ -22,14 +32,20 @@ StageInfo Describe() {
   info.options = v1::FilterProcessOptions::descriptor();
   info.main_option = "pids";
   info.needs = StageNeeds::kPayload;
+  info.facts = FactsFor(v1::ATTRIBUTE_PAYLOAD);
   info.drops = true;
   return info;
 }
 
 class FilterProcess : public Stage {
  public:
-  FilterProcess(std::vector<uint32_t> pids, bool keep_context, bool keep_unattributed)
-      : info_(Describe()), pids_(std::move(pids)), keep_context_(keep_context), keep_unattributed_(keep_unattributed) {
+  FilterProcess(std::vector<uint32_t> pids, const v1::FilterProcessOptions& options)
+      : info_(Describe()),
+        pids_(std::move(pids)),
+        keep_context_(options.context() == v1::CONTEXT_KEEP),
+        keep_unattributed_(options.unattributed() == v1::UNATTRIBUTED_KEEP),
+        attribute_(options.attribute()) {
+    info_.facts = FactsFor(attribute_);
     std::sort(pids_.begin(), pids_.end());
   }
 
@@ -37,20 +53,27 @@ class FilterProcess : public Stage {
 
   Status Bind(const BindArgs& args) override {
     stacks_ = StackOwners(args.trace);
+    scratches_.Clear();  // they belong to the trace before
     return {};
   }
 
   Status Process(const ProcessArgs& args) const override {
     uint64_t unattributed = 0;
+    auto scratch = scratches_.Take(
+        [&] { return std::make_unique<facts::OwnerScratch>(args.trace, attribute_ == v1::ATTRIBUTE_ALL); });
     args.batch.Retain([&](const EventHeader& row) {
       uint32_t pid = row.has(kHasPid) ? row.pid : kNoId;
       if (const auto owner = stacks_.Find(row)) pid = owner->pid;
+      if (pid == kNoId && attribute_ != v1::ATTRIBUTE_NONE) {
+        if (const auto owner = facts::OwnerOf(row, args.trace, *scratch)) pid = owner->pid;
+      }
       if (pid != kNoId && std::binary_search(pids_.begin(), pids_.end(), pid)) return true;
       if (keep_context_ && schema::IsContextRecord(row, args.trace.provider_guid(row))) return true;
       if (pid != kNoId) return false;
       ++unattributed;
       return keep_unattributed_;
     });
+    scratches_.Give(std::move(scratch));
     if (args.diagnostics != nullptr) args.diagnostics->AddCount(DiagnosticId::kUnattributed, unattributed);
     return {};
   }
@@ -60,7 +83,9 @@ class FilterProcess : public Stage {
   std::vector<uint32_t> pids_;
   bool keep_context_;
   bool keep_unattributed_;
+  v1::Attribute attribute_;
   StackOwners stacks_;
+  mutable ObjectPool<facts::OwnerScratch> scratches_;
 };
 
 Result<std::unique_ptr<Stage>> Make(const google::protobuf::Message& message) {
@@ -71,8 +96,7 @@ Result<std::unique_ptr<Stage>> Make(const google::protobuf::Message& message) {
     return Status::InvalidArgument(
         fmt::format("option pids: {} stands for no process; use unattributed=keep for records without one", kNoId));
   }
-  return std::unique_ptr<Stage>(std::make_unique<FilterProcess>(std::move(pids), options.context() == v1::CONTEXT_KEEP,
-                                                                options.unattributed() == v1::UNATTRIBUTED_KEEP));
+  return std::unique_ptr<Stage>(std::make_unique<FilterProcess>(std::move(pids), options));
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "formats/facts/cpu_state.h"
+#include "formats/facts/thread_table.h"
 #include "tests/stages/stage_fixture.h"
 
 namespace etwpipe::test {
@@ -60,6 +62,49 @@ TEST_F(FilterProcessTest, OptionsDecideOnBookkeepingAndUnattributedRecords) {
   };
   for (const auto& expected : cases) {
     StageRunner runner("filter.process:1234" + expected.options, trace_);
+    EXPECT_EQ(runner.Run(rows), expected.kept) << expected.options;
+    EXPECT_EQ(runner.diagnostics().count(DiagnosticId::kUnattributed), expected.unattributed) << expected.options;
+  }
+}
+
+// A sample names its thread, a connection its process, a system call nobody: the processor knows.
+TEST_F(FilterProcessTest, RecordsWithoutIdsGoByTheirPayloadOrProcessor) {
+  facts::ThreadRecord thread{facts::ThreadRecord::Kind::kRundown, 1, 1, 44, 1234, ""};
+  trace_.facts->Set(std::make_shared<const facts::ThreadTable>(facts::ThreadTable::Build({thread}, 0)));
+  auto cpu = std::make_shared<facts::CpuState>();
+  cpu->Add(0, 1000, 44, 0);
+  cpu->Finish();
+  trace_.facts->Set(std::shared_ptr<const facts::CpuState>(std::move(cpu)));
+
+  const auto with_id = [&](std::string_view provider, uint8_t opcode, size_t offset, uint32_t id) {
+    auto row = rows_.PerfInfo(provider, opcode, 1);
+    row.version = 2;
+    std::vector<std::byte> payload(56);
+    std::memcpy(payload.data() + offset, &id, sizeof(id));
+    rows_.SetPayload(row, payload);
+    return row;
+  };
+  constexpr std::string_view kTcpIpGuid = "9a280ac0-c8e0-11d1-84e2-00c04fb998a2";
+  const std::vector<EventHeader> rows = {
+      with_id(kPerfInfoGuid, 46, 8, 44), with_id(kPerfInfoGuid, 46, 8, 48), with_id(kTcpIpGuid, 27, 0, 1234),
+      with_id(kTcpIpGuid, 27, 0, 99),    with_id(kPerfInfoGuid, 51, 0, 0),
+  };
+  const struct {
+    std::string options;
+    FactSet facts;
+    std::vector<size_t> kept;
+    uint64_t unattributed;
+  } cases[] = {
+      {"", kThreads, {0, 1, 2, 4}, 2},
+      {",unattributed=drop", kThreads, {0, 2}, 2},
+      {",unattributed=drop,attribute=payload", kThreads, {0, 2}, 2},
+      {",unattributed=drop,attribute=all", kThreads | kCpuState, {0, 2, 4}, 1},
+      {",unattributed=drop,attribute=none", kNoFacts, {}, 5},
+      {",attribute=none", kNoFacts, {0, 1, 2, 3, 4}, 5},
+  };
+  for (const auto& expected : cases) {
+    StageRunner runner("filter.process:1234" + expected.options, trace_);
+    EXPECT_EQ(runner.stage().info().facts, expected.facts) << expected.options;
     EXPECT_EQ(runner.Run(rows), expected.kept) << expected.options;
     EXPECT_EQ(runner.diagnostics().count(DiagnosticId::kUnattributed), expected.unattributed) << expected.options;
   }
