@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "formats/facts/method_survey.h"
 #include "formats/facts/process_survey.h"
 #include "formats/schema/listed_schemas.h"
 #include "formats/schema/manifest_files.h"
@@ -22,7 +23,8 @@ Result<Surveyors> MakeSurveyors(const SchemaSources& sources) {
     const auto wants = [&](Fact fact) { return (facts & fact) != 0; };
     // Tables finish in this order: each may use those before it.
     if (wants(kSchemas)) made.push_back(schema::MakeSchemaSurveyor(list, clr_ids));
-    if (wants(kProcesses)) made.push_back(MakeProcessSurveyor());
+    if (wants(kProcesses) || wants(kMethods)) made.push_back(MakeProcessSurveyor());
+    if (wants(kMethods)) made.push_back(MakeMethodSurveyor(clr_ids));
     return made;
   };
   return surveyors;

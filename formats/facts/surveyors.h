@@ -21,7 +21,8 @@ struct Surveyors {
   std::vector<std::string> problems;  ///< sentences about the files, each with the name of its file
 };
 
-/// Reads the manifests now; an error names the file. The surveyors set a SchemaRegistry and a ProcessTable, as asked.
+/// Reads the manifests now; an error names the file. The surveyors set a SchemaRegistry, a ProcessTable, a ClrTable and
+/// a MethodTable, as asked.
 Result<Surveyors> MakeSurveyors(const SchemaSources& sources);
 
 }  // namespace etwpipe::facts
