@@ -74,9 +74,13 @@ void WriteMethod(JsonWriter& json, const Report& report, const MethodVersion& me
   WriteInstance(json, method.clr_instance);
   json.Key("method_id").Hex(method.method_id);
   json.Key("rejit_id").Uint(method.rejit_id);
-  json.Key("namespace").StringOrNull(method.namespace_name());
-  json.Key("name").StringOrNull(method.name());
-  json.Key("signature").StringOrNull(method.signature());
+  const auto part_of_name = [&](std::string_view key, std::string_view text) {
+    json.Key(key);
+    method.named() ? json.String(text) : json.Null();
+  };
+  part_of_name("namespace", method.namespace_name());
+  part_of_name("name", method.name());
+  part_of_name("signature", method.signature());
   json.Key("start_address").Hex(method.start_address);
   json.Key("size").Uint(method.size);
   json.Key("module").StringOrNull(method.module());

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "formats/facts/time_lines.h"
@@ -79,9 +78,10 @@ class CodeRanges {
     const bool a_later = a.outcome == LookupOutcome::kBackfilled;
     const bool b_later = b.outcome == LookupOutcome::kBackfilled;
     if (a_later != b_later) return b_later;
-    const std::pair a_key(life_of(a.item).from, a.item);
-    const std::pair b_key(life_of(b.item).from, b.item);
-    return a_later ? a_key < b_key : a_key > b_key;
+    const int64_t a_from = life_of(a.item).from;
+    const int64_t b_from = life_of(b.item).from;
+    if (a_from == b_from) return a.item > b.item;
+    return (a_from > b_from) != a_later;
   }
 
   TimeLines lines_;

@@ -92,7 +92,9 @@ void MethodTable::IndexAddresses(uint32_t span, size_t first) {
   for (size_t i = first; i < versions_.size(); ++i) {
     const MethodVersion& version = versions_[i];
     if (!HasRange(version, is_32bit_[span])) continue;
-    ranges.push_back({version.start_address, version.start_address + version.size, LifeOf(static_cast<uint32_t>(i))});
+    // Where one ends and the next begins in one tick, the next is it: no ambiguity.
+    ranges.push_back({version.start_address, version.start_address + version.size,
+                      {version.from, version.to, static_cast<uint32_t>(i), 0}});
   }
   ranges_.AddGroup(ranges);
 }
@@ -110,10 +112,12 @@ void MethodTable::IndexIds(uint32_t span, size_t first) {
     const uint64_t id = versions_[order[begin]].method_id;
     size_t end = begin;
     bool any_hot = false;
+    bool any_without = false;
     runtimes.clear();
     for (; end < order.size() && versions_[order[end]].method_id == id; ++end) {
       const MethodVersion& version = versions_[order[end]];
       any_hot = any_hot || !version.cold();
+      any_without = any_without || !version.clr_instance;
       const bool is_new = version.clr_instance && runtimes.size() < kMaxRuntimes &&
                           std::find(runtimes.begin(), runtimes.end(), *version.clr_instance) == runtimes.end();
       if (is_new) runtimes.push_back(*version.clr_instance);
@@ -129,8 +133,9 @@ void MethodTable::IndexIds(uint32_t span, size_t first) {
       if (!lives.empty()) ids_[{id, span, runtime}] = id_lines_.Add(lives);
     };
     index(kAnyRuntime);
-    if (runtimes.size() > 1) {
+    if (runtimes.size() + (any_without ? 1 : 0) > 1) {
       for (const uint16_t runtime : runtimes) index(runtime);
+      if (any_without) index(kNoRuntime);
     }
     begin = end;
   }
@@ -163,9 +168,11 @@ MethodHit MethodTable::FindId(uint32_t pid, std::optional<uint16_t> clr_instance
   const auto life_of = [this](uint32_t version) -> const MethodVersion& { return versions_[version]; };
   const auto pick = id_lines_.Find(found->second, time, life_of);
   if (!clr_instance) return HitOf(pick);
-  const auto own = ids_.find({method_id, span, *clr_instance});
-  if (own != ids_.end()) return HitOf(id_lines_.Find(own->second, time, life_of));
-  // One runtime has the id at most, or none has it that the caller means.
+  for (const uint32_t runtime : {uint32_t{*clr_instance}, kNoRuntime}) {
+    const auto own = ids_.find({method_id, span, runtime});
+    if (own != ids_.end()) return HitOf(id_lines_.Find(own->second, time, life_of));
+  }
+  // All that have the id are of one runtime, or none is of the one that is meant.
   const auto& runtime = versions_[pick.item].clr_instance;
   return !runtime || runtime == clr_instance ? HitOf(pick) : MethodHit{};
 }

@@ -63,6 +63,7 @@ class MethodTable {
     }
   };
   static constexpr uint32_t kAnyRuntime = 0xFFFFFFFF;
+  static constexpr uint32_t kNoRuntime = 0xFFFFFFFE;  // only what V0 records tell of
   static constexpr size_t kMaxRuntimes = 16;  // that share one MethodID; further ones are found as any runtime's
 
   void IndexAddresses(uint32_t span, size_t first);

@@ -16,6 +16,16 @@ struct EndsLater {
   bool operator()(const Life* a, const Life* b) const { return a->to > b->to; }
 };
 
+// Whether each ends before the next begins, or in the same tick where that makes no difference.
+bool FollowEachOther(std::span<const Life> lives) {
+  for (size_t i = 1; i < lives.size(); ++i) {
+    const Life& before = lives[i - 1];
+    if (before.to > lives[i].from) return false;
+    if (before.to == lives[i].from && before.identity != lives[i].identity) return false;
+  }
+  return true;
+}
+
 // Those alive at the moment, and how many different things they are.
 class Alive {
  public:
@@ -38,11 +48,25 @@ class Alive {
 
 }  // namespace
 
-// Sweeps over begins and ends; a moment stands wherever the answer changes.
 TimeLines::Line TimeLines::Add(std::span<Life> lives) {
   if (lives.size() == 1) return lives[0].item;
   std::sort(lives.begin(), lives.end(),
             [](const Life& a, const Life& b) { return std::tie(a.from, a.item) < std::tie(b.from, b.item); });
+  const size_t first = moments_.size();
+  if (FollowEachOther(lives)) {
+    for (const Life& life : lives) {
+      if (moments_.size() > first && moments_.back().from == life.from) moments_.pop_back();
+      moments_.push_back({life.from, life.item, false});
+    }
+  } else {
+    Sweep(lives);
+  }
+  lines_.push_back({static_cast<uint32_t>(first), static_cast<uint32_t>(moments_.size() - first)});
+  return kMany | static_cast<Line>(lines_.size() - 1);
+}
+
+// Goes over begins and ends; a moment stands wherever the answer changes.
+void TimeLines::Sweep(std::span<const Life> lives) {
   const size_t first = moments_.size();
   Alive alive;
   std::priority_queue<const Life*, std::vector<const Life*>, EndsLater> ends;
@@ -73,8 +97,6 @@ TimeLines::Line TimeLines::Add(std::span<Life> lives) {
     mark(life.from);
   }
   end_before(std::numeric_limits<int64_t>::max());
-  lines_.push_back({static_cast<uint32_t>(first), static_cast<uint32_t>(moments_.size() - first)});
-  return kMany | static_cast<Line>(lines_.size() - 1);
 }
 
 }  // namespace etwpipe::facts

@@ -60,6 +60,8 @@ class TimeLines {
   uint64_t memory() const { return moments_.capacity() * sizeof(moments_[0]) + lines_.capacity() * sizeof(lines_[0]); }
 
  private:
+  void Sweep(std::span<const Life> lives);
+
   static constexpr Line kMany = 0x80000000;
   // From here on `item` is the one to take, up to the next moment or its own end.
   struct Moment {
