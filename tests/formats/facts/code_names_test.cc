@@ -59,8 +59,7 @@ class CodeNamesTest : public testing::Test {
     add(2'000, 2, kCode, "N.Second", "Run");
     add(1'000, 3, kImage + 0x8000, "N.InImage", "Run");
     add(1'000, 4, kImage + 0x9000, "", "");
-    trace_.facts->Set(
-        std::make_shared<const MethodTable>(MethodTable::Build(std::move(methods), nullptr, nullptr, 0)));
+    trace_.facts->Set(std::make_shared<const MethodTable>(MethodTable::Build(std::move(methods), nullptr, nullptr, 0)));
   }
 
   TraceContext trace_;
@@ -128,7 +127,8 @@ TEST(CodeNamesSample, FramesAreThoseOfAPlainScan) {
     const MethodVersion* best = nullptr;
     const MethodVersion* later = nullptr;
     for (const MethodVersion& method : methods.versions()) {
-      if (method.pid != pid || address < method.start_address || address - method.start_address >= method.size) continue;
+      if (method.pid != pid || address < method.start_address || address - method.start_address >= method.size)
+        continue;
       if (method.from <= time && time <= method.to && (best == nullptr || method.from >= best->from)) best = &method;
       const bool soon = method.from > time && method.from - time <= slack;
       if (soon && (later == nullptr || method.from < later->from)) later = &method;
