@@ -16,13 +16,17 @@ void AnnotationColumn::SetF64(size_t row, double value) { Set(row, std::bit_cast
 
 double AnnotationColumn::f64(size_t row) const { return std::bit_cast<double>(bits_[row]); }
 
-void AnnotationColumn::SetString(size_t row, std::string_view value) {
-  const auto [found, added] = string_index_.try_emplace(std::string(value), strings_.size());
-  if (added) strings_.emplace_back(value);
-  Set(row, found->second);
+uint64_t AnnotationColumn::InternText(std::string_view value) {
+  const auto found = string_index_.find(value);
+  if (found != string_index_.end()) return found->second;
+  string_index_.emplace(value, strings_.size());
+  strings_.emplace_back(value);
+  return strings_.size() - 1;
 }
 
-void AnnotationColumn::SetList(size_t row, const std::vector<uint64_t>& values) {
+void AnnotationColumn::SetString(size_t row, std::string_view value) { Set(row, InternText(value)); }
+
+void AnnotationColumn::SetList(size_t row, std::span<const uint64_t> values) {
   Set(row, list_values_.size());
   list_values_.push_back(values.size());
   list_values_.insert(list_values_.end(), values.begin(), values.end());

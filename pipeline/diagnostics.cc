@@ -40,6 +40,12 @@ constexpr std::array<DiagnosticInfo, static_cast<size_t>(DiagnosticId::kCount)> 
     {"payload-extra", Severity::kInfo, "payloads are longer than their schema; the rest is shown as _extra"},
     {"payload-bad", Severity::kInfo, "a length or count in a payload makes no sense; the fields before it are shown"},
     {"clr-id-alias", Severity::kInfo, "method events came with an id of the documentation in place of the manifest's"},
+    {"rundown-incomplete", Severity::kInfo, "the CLR rundown of a process was cut off: some methods may have no name"},
+    {"method-bad", Severity::kInfo, "a method record of the CLR makes no sense; its method is found by its id only"},
+    {"stacks-dropped", Severity::kInfo, "more stacks than a run keeps; events beyond have none"},
+    {"stack-key-unknown", Severity::kInfo, "stack records name a stack by a key that nothing in the trace defines"},
+    {"stack-orphan", Severity::kInfo, "stacks of the CLR follow no event that they could belong to"},
+    {"symbols-bad", Severity::kInfo, "lines or symbols of symbol files, or whole files, were left out"},
 }};
 
 // Total order, so that what is kept does not depend on the order of the calls.

@@ -47,6 +47,12 @@ enum class DiagnosticId : uint8_t {
   kPayloadExtra,            ///< payload-extra
   kPayloadBad,              ///< payload-bad
   kClrIdAlias,              ///< clr-id-alias
+  kRundownIncomplete,       ///< rundown-incomplete
+  kMethodBad,               ///< method-bad
+  kStacksDropped,           ///< stacks-dropped
+  kStackKeyUnknown,         ///< stack-key-unknown
+  kStackOrphan,             ///< stack-orphan
+  kSymbolsBad,              ///< symbols-bad
   kCount,
 };
 

@@ -1,6 +1,7 @@
 #include "stages/register_stages.h"
 
 #include "stages/enrich_process/enrich_process.h"
+#include "stages/enrich_stack/enrich_stack.h"
 #include "stages/filter_process/filter_process.h"
 #include "stages/filter_time/filter_time.h"
 #include "stages/filter_where/filter_where.h"
@@ -10,6 +11,7 @@ namespace etwpipe {
 
 void RegisterStages(Registry& registry) {
   registry.Add(EnrichProcessEntry());
+  registry.Add(EnrichStackEntry());
   registry.Add(FilterProcessEntry());
   registry.Add(FilterTimeEntry());
   registry.Add(FilterWhereEntry());

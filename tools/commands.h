@@ -16,5 +16,6 @@ std::unique_ptr<Subcommand> MakeDiffCommand();
 std::unique_ptr<Subcommand> MakeVerifyCommand();
 std::unique_ptr<Subcommand> MakeStagesCommand();
 std::unique_ptr<Subcommand> MakeExplainEventCommand();
+std::unique_ptr<Subcommand> MakeMethodsCommand();
 
 }  // namespace etwpipe

@@ -50,9 +50,19 @@ void AppendAnnotation(fmt::memory_buffer& out, const AnnotationColumn& column, s
       return AppendChars(out, HexText(BytesOf(column.string(index)), hex));
     }
     case AnnotationType::kU64List:
-      fmt::format_to(std::back_inserter(out), "{}", fmt::join(column.list(index), " "));
+      fmt::format_to(std::back_inserter(out), "{}", fmt::join(column.list_view(index), " "));
       return;
+    case AnnotationType::kStringList: return AppendCell(out, JoinTexts(column, column.list_view(index)));
   }
+}
+
+std::string JoinTexts(const AnnotationColumn& column, std::span<const uint64_t> numbers) {
+  std::string joined;
+  for (const uint64_t number : numbers) {
+    if (!joined.empty()) joined += ';';
+    joined += column.text(number);
+  }
+  return joined;
 }
 
 std::string_view CsvHeaderTitles() { return kTitles; }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,8 +17,10 @@ namespace etwpipe {
 void AppendChars(fmt::memory_buffer& out, std::string_view text);
 /// A cell, in quotes if it must be. Text that is not UTF-8 is repaired.
 void AppendCell(fmt::memory_buffer& out, std::string_view text);
-/// An annotation that is there, as a word or a list of words.
+/// An annotation that is there, as a word or a list of words; texts of a list stand with ';' between them.
 void AppendAnnotation(fmt::memory_buffer& out, const AnnotationColumn& column, size_t index);
+/// Texts of a list of texts in one line, with ';' between them.
+std::string JoinTexts(const AnnotationColumn& column, std::span<const uint64_t> numbers);
 
 /// The titles of the columns of every event, and their cells; no comma at the end.
 std::string_view CsvHeaderTitles();

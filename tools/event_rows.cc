@@ -1,5 +1,6 @@
 #include "tools/event_rows.h"
 
+#include <algorithm>
 #include <iterator>
 
 #include "pipeline/header_name.h"
@@ -46,7 +47,10 @@ void NdjsonRows::Append(const EventHeader& row, size_t index) {
   json_.Key("keyword").Hex(row.keyword);
   json_.Key("size").Uint(row.record_size);
   if (args_.fields) {
-    WriteExtendedItems(json_, row, value_);
+    // A key stands once: names of frames say more than their addresses.
+    const auto& keys = args_.annotation_keys;
+    const bool named = std::find(keys.begin(), keys.end(), "stack") != keys.end();
+    WriteExtendedItems(json_, row, named ? RawStack::kHide : RawStack::kShow, value_);
     json_.Key("fields");
     event.schema() != nullptr ? WriteFields(json_, event, value_) : json_.Null();
   }
@@ -82,7 +86,12 @@ void NdjsonRows::AppendAnnotation(const AnnotationColumn& column, size_t index) 
     case AnnotationType::kMessage: return json_.String(HexText(BytesOf(column.string(index)), text_));
     case AnnotationType::kU64List:
       json_.BeginArray();
-      for (const uint64_t value : column.list(index)) json_.Uint(value);
+      for (const uint64_t value : column.list_view(index)) json_.Uint(value);
+      json_.EndArray();
+      return;
+    case AnnotationType::kStringList:
+      json_.BeginArray();
+      for (const uint64_t number : column.list_view(index)) json_.String(column.text(number));
       json_.EndArray();
       return;
   }
@@ -118,9 +127,18 @@ void TextRows::Append(const EventHeader& row, size_t index) {
     const AnnotationColumn* column = args_.annotations[i];
     if (column == nullptr || !column->has(index)) continue;
     fmt::format_to(out, " {}=", args_.annotation_keys[i]);
-    AppendAnnotation(text_, *column, index);
+    column->info().type == AnnotationType::kStringList ? AppendFirstTexts(*column, index)
+                                                       : AppendAnnotation(text_, *column, index);
   }
   text_.push_back('\n');
+}
+
+void TextRows::AppendFirstTexts(const AnnotationColumn& column, size_t index) {
+  constexpr size_t kShown = 3;
+  const auto numbers = column.list_view(index);
+  const size_t shown = std::min(numbers.size(), kShown);
+  AppendCell(text_, JoinTexts(column, numbers.first(shown)));
+  if (numbers.size() > shown) fmt::format_to(std::back_inserter(text_), ";+{}", numbers.size() - shown);
 }
 
 void TextRows::AppendHeader(const EventHeader& row) {

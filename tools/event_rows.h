@@ -63,6 +63,8 @@ class TextRows {
  private:
   void AppendHeader(const EventHeader& row);
   void AppendEvent(const EventHeader& row);
+  // The leaf frames of a stack; how many more there are.
+  void AppendFirstTexts(const AnnotationColumn& column, size_t index);
 
   const RowsArgs& args_;
   IdColumns ids_;

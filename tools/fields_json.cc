@@ -133,7 +133,8 @@ void WriteNumber(JsonWriter& json, std::string_view key, std::span<const std::by
 // Members for the items of one event. Of items that would have the same key the first counts.
 class ItemsWriter {
  public:
-  ItemsWriter(JsonWriter& json, Value& scratch) : json_(json), value_(scratch) {}
+  ItemsWriter(JsonWriter& json, RawStack raw_stack, Value& scratch)
+      : json_(json), raw_stack_(raw_stack), value_(scratch) {}
 
   void Write(const schema::ExtendedItemView& item) {
     const auto bytes = item.data;
@@ -200,8 +201,10 @@ class ItemsWriter {
   template <typename T>
   void WriteStack(std::span<const std::byte> bytes) {
     if (bytes.size() < 8) return;
-    json_.Key("stack");
-    WriteAddresses<T>(json_, bytes.subspan(8));
+    if (raw_stack_ == RawStack::kShow) {
+      json_.Key("stack");
+      WriteAddresses<T>(json_, bytes.subspan(8));
+    }
     WriteMatch(bytes);
   }
 
@@ -213,6 +216,7 @@ class ItemsWriter {
   }
 
   JsonWriter& json_;
+  RawStack raw_stack_;
   Value& value_;
   uint32_t seen_ = 0;  // types of items
   bool match_written_ = false;
@@ -228,7 +232,7 @@ size_t WriteField(JsonWriter& json, const DecodedEvent& event, size_t at, Value&
   return FieldsWriter(json, event, scratch).One(at);
 }
 
-void WriteExtendedItems(JsonWriter& json, const EventHeader& row, Value& scratch) {
+void WriteExtendedItems(JsonWriter& json, const EventHeader& row, RawStack raw_stack, Value& scratch) {
   // ActivityId stands in the header itself: etl-format.md 2.6.
   constexpr size_t kActivityId = 64;
   const bool has_activity = (row.kind == HeaderKind::kEvent32 || row.kind == HeaderKind::kEvent64) &&
@@ -239,7 +243,7 @@ void WriteExtendedItems(JsonWriter& json, const EventHeader& row, Value& scratch
   }
   if (!row.has(kHasExtended)) return;
   auto items = row.extended_items();
-  ItemsWriter writer(json, scratch);
+  ItemsWriter writer(json, raw_stack, scratch);
   for (schema::ExtendedItemView item; NextExtendedItem(items, item);) writer.Write(item);
 }
 

@@ -7,6 +7,9 @@
 
 namespace etwpipe {
 
+/// Whether addresses of an event's own stack are written.
+enum class RawStack : uint8_t { kShow, kHide };
+
 /// Writes the object of an event's fields: numbers as numbers (beyond 2^53 as strings), pointers and hexadecimal types
 /// as "0x...", arrays and structs as such, text-like arrays of characters as one string, values of a map as
 /// {"value": 1, "name": "Induced"}. Bytes behind the last field are "_extra" in hex. The event has a schema and decoded
@@ -20,7 +23,7 @@ size_t WriteField(JsonWriter& json, const DecodedEvent& event, size_t at, schema
 /// related_activity_id, container_id, control_guid, sid, session, instance (id, parent_id, parent_guid), stack
 /// (addresses, leaf first), stack_key, stack_match_id, pmc (counters), psm_key, event_key, pebs_index,
 /// process_start_key, qpc_delta (etl-format.md section 5). Items that are cut are left out; of two with the same key
-/// the first is written.
-void WriteExtendedItems(JsonWriter& json, const EventHeader& row, schema::Value& scratch);
+/// the first is written, and `stack` only if it is to be shown.
+void WriteExtendedItems(JsonWriter& json, const EventHeader& row, RawStack raw_stack, schema::Value& scratch);
 
 }  // namespace etwpipe

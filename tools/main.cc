@@ -34,6 +34,7 @@ Commands MakeCommands() {
   commands.push_back(MakeVerifyCommand());
   commands.push_back(MakeStagesCommand());
   commands.push_back(MakeExplainEventCommand());
+  commands.push_back(MakeMethodsCommand());
   return commands;
 }
 

@@ -41,6 +41,14 @@ bool SameAnnotations(const BlockEvents& events, const v1::Block& block, const De
           }
           break;
         }
+        case AnnotationType::kStringList: {
+          const auto list = column->list_view(from);
+          if (back->list_sizes[row] != list.size()) return false;
+          for (size_t i = 0; i < list.size(); ++i) {
+            if (back->texts[back->lists[back->values[row] + i]] != column->text(list[i])) return false;
+          }
+          break;
+        }
         default:
           if (back->values[row] != column->u64(from)) return false;
       }

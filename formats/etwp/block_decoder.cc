@@ -236,7 +236,7 @@ class Decoding {
     if (!columns_.Numbers(v1::COLUMN_NOTE_VALUE, number, count, values)) return false;
     const bool text = info.type == AnnotationType::kString || info.type == AnnotationType::kMessage;
     if (text && !ReadTexts(number, values, note)) return false;
-    const bool list = info.type == AnnotationType::kU64List;
+    const bool list = info.type == AnnotationType::kU64List || info.type == AnnotationType::kStringList;
     if (list) {
       note.list_sizes.assign(events_, 0);
       uint64_t total = 0;
@@ -246,6 +246,7 @@ class Decoding {
         if (total > kMaxContent / 8) return false;
       }
       if (!columns_.Numbers(v1::COLUMN_NOTE_LIST, number, total, note.lists)) return false;
+      if (info.type == AnnotationType::kStringList && !ReadTexts(number, note.lists, note)) return false;
     }
     note.values.assign(events_, 0);
     uint64_t list_begin = 0;
@@ -263,11 +264,12 @@ class Decoding {
     return true;
   }
 
-  bool ReadTexts(uint32_t number, std::span<const uint64_t> values, DecodedBlock::Annotation& note) {
+  // `indexes` are those that the values or lists hold: every text has one.
+  bool ReadTexts(uint32_t number, std::span<const uint64_t> indexes, DecodedBlock::Annotation& note) {
     uint64_t count = 0;
-    for (const uint64_t value : values) {
-      if (value >= values.size()) return false;
-      count = std::max(count, value + 1);
+    for (const uint64_t index : indexes) {
+      if (index >= indexes.size()) return false;
+      count = std::max(count, index + 1);
     }
     std::vector<uint64_t> sizes;
     std::span<const std::byte> bytes;

@@ -34,7 +34,7 @@ struct DecodedBlock {
     std::vector<uint64_t> present;  ///< per row 0 or 1
     std::vector<uint64_t> values;   ///< per row; index into texts, or begin in `lists`, by type
     std::vector<std::string> texts;
-    std::vector<uint64_t> lists;       ///< the values of all lists
+    std::vector<uint64_t> lists;       ///< the values of all lists; of lists of texts indexes into texts
     std::vector<uint64_t> list_sizes;  ///< per row
   };
   std::vector<Row> rows;

@@ -173,6 +173,14 @@ void BlockEncoder::AddAnnotation(const BlockAnnotation& annotation) {
   for (auto& numbers : numbers_) numbers.clear();
   std::unordered_map<std::string_view, uint64_t> text_index;
   std::vector<std::string_view> texts;
+  const auto index_of = [&](std::string_view text) {
+    const auto [found, added] = text_index.try_emplace(text, texts.size());
+    if (added) {
+      texts.push_back(text);
+      text_sizes.push_back(text.size());
+    }
+    return found->second;
+  };
   for (const auto& [column, row] : annotation.cells) {
     const bool has = column != nullptr && column->has(row);
     present.push_back(has ? 1 : 0);
@@ -180,19 +188,17 @@ void BlockEncoder::AddAnnotation(const BlockAnnotation& annotation) {
     switch (annotation.type) {
       case AnnotationType::kI64: values.push_back(ZigZag(column->u64(row))); break;
       case AnnotationType::kString:
-      case AnnotationType::kMessage: {
-        const auto [found, added] = text_index.try_emplace(column->string(row), texts.size());
-        if (added) {
-          texts.push_back(found->first);
-          text_sizes.push_back(found->first.size());
-        }
-        values.push_back(found->second);
-        break;
-      }
+      case AnnotationType::kMessage: values.push_back(index_of(column->string(row))); break;
       case AnnotationType::kU64List: {
         const auto list = column->list_view(row);
         values.push_back(list.size());
         lists.insert(lists.end(), list.begin(), list.end());
+        break;
+      }
+      case AnnotationType::kStringList: {
+        const auto list = column->list_view(row);
+        values.push_back(list.size());
+        for (const uint64_t number : list) lists.push_back(index_of(column->text(number)));
         break;
       }
       default: values.push_back(column->u64(row));

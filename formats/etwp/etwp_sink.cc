@@ -28,6 +28,11 @@ size_t AnnotationWeight(const AnnotationColumn& column, size_t row) {
     case AnnotationType::kString:
     case AnnotationType::kMessage: return column.string(row).size();
     case AnnotationType::kU64List: return 8 * (column.list_view(row).size() + 1);
+    case AnnotationType::kStringList: {
+      size_t bytes = 8;
+      for (const uint64_t number : column.list_view(row)) bytes += 8 + column.text(number).size();
+      return bytes;
+    }
     default: return 8;
   }
 }

@@ -46,6 +46,14 @@ void CopyAnnotation(const DecodedBlock::Annotation& from, size_t begin, EventBat
         column.SetList(row, list);
         break;
       }
+      case AnnotationType::kStringList: {
+        list.clear();
+        for (size_t i = 0; i < from.list_sizes[at]; ++i) {
+          list.push_back(column.InternText(from.texts[from.lists[from.values[at] + i]]));
+        }
+        column.SetTexts(row, list);
+        break;
+      }
       default: column.SetU64(row, from.values[at]);
     }
   }

@@ -4,7 +4,9 @@
 
 #include "formats/facts/cpu_survey.h"
 #include "formats/facts/image_survey.h"
+#include "formats/facts/method_survey.h"
 #include "formats/facts/process_survey.h"
+#include "formats/facts/stack_survey.h"
 #include "formats/facts/thread_survey.h"
 #include "formats/facts/type_survey.h"
 #include "formats/schema/listed_schemas.h"
@@ -26,11 +28,13 @@ Result<Surveyors> MakeSurveyors(const SchemaSources& sources) {
     const auto wants = [&](Fact fact) { return (facts & fact) != 0; };
     // Tables finish in this order: each may use those before it.
     if (wants(kSchemas)) made.push_back(schema::MakeSchemaSurveyor(list, clr_ids));
-    if (wants(kProcesses) || wants(kImages)) made.push_back(MakeProcessSurveyor());
+    if (wants(kProcesses) || wants(kImages) || wants(kMethods)) made.push_back(MakeProcessSurveyor());
     if (wants(kThreads)) made.push_back(MakeThreadSurveyor());
     if (wants(kCpuState)) made.push_back(MakeCpuSurveyor());
     if (wants(kImages)) made.push_back(MakeImageSurveyor());
     if (wants(kTypes)) made.push_back(MakeTypeSurveyor());
+    if (wants(kMethods)) made.push_back(MakeMethodSurveyor(clr_ids));
+    if (wants(kStacks)) made.push_back(MakeStackSurveyor());
     return made;
   };
   return surveyors;

@@ -22,7 +22,7 @@ struct Surveyors {
 };
 
 /// Reads the manifests now; an error names the file. The surveyors set a SchemaRegistry, a ProcessTable, a ThreadTable,
-/// a CpuState and an ImageTable, as asked.
+/// a CpuState, an ImageTable, a ClrTable, a MethodTable and a StackTable, as asked.
 Result<Surveyors> MakeSurveyors(const SchemaSources& sources);
 
 }  // namespace etwpipe::facts

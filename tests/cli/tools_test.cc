@@ -7,6 +7,8 @@
 
 #include "pipeline/byte_reader.h"
 #include "tools/count_sink.h"
+#include "tools/csv_rows.h"
+#include "tools/event_rows.h"
 #include "tools/json_writer.h"
 #include "tools/table.h"
 #include "tools/time_text.h"
@@ -142,6 +144,66 @@ TEST(TimeText, IsWhatFormatFileTimeSays) {
       }
     }
   }
+}
+
+TEST(EventRows, ListsOfTextsAreArraysCellsOrTheirFirstTexts) {
+  TraceContext trace;
+  EventBatch batch;
+  batch.rows.resize(3);
+  // An event that carries a stack of one address.
+  const std::vector<std::byte> record = [] {
+    std::vector<std::byte> bytes(24);
+    StoreAt<uint16_t>(bytes.data(), 0, 24);
+    StoreAt<uint16_t>(bytes.data(), 2, 6);
+    StoreAt<uint16_t>(bytes.data(), 6, 16);
+    StoreAt<uint64_t>(bytes.data(), 16, 0x1234);
+    return bytes;
+  }();
+  batch.rows[0].record = record.data();
+  batch.rows[0].record_size = batch.rows[0].payload_begin = 24;
+  batch.rows[0].flags = kHasExtended;
+  batch.SelectAll();
+  AnnotationColumn& column = batch.AddAnnotation({"enrich.stack.stack", AnnotationType::kStringList, {}, {}});
+  std::vector<uint64_t> numbers;
+  for (const char* text : {"a!F(int, \"x\")", "b", "c", "d", "b"}) numbers.push_back(column.InternText(text));
+  EXPECT_EQ(numbers[1], numbers[4]);
+  column.SetTexts(0, numbers);
+  column.SetTexts(1, {});
+
+  const std::vector<const AnnotationColumn*> columns = {&column};
+  const std::vector<std::string> keys = {"stack"};
+  DecodedEvent event(trace);
+  const auto lines_of = [&](auto rows) {
+    for (size_t i = 0; i < batch.rows.size(); ++i) rows.Append(batch.rows[i], i);
+    return rows.Take();
+  };
+  const RowsArgs args{.trace = trace,
+                      .batch = batch,
+                      .event = event,
+                      .bias_minutes = {},
+                      .fields = true,
+                      .annotations = columns,
+                      .annotation_keys = keys};
+  const std::string json = lines_of(NdjsonRows(args));
+  EXPECT_NE(json.find(R"~("stack":["a!F(int, \"x\")","b","c","d","b"]})~"), std::string::npos) << json;
+  EXPECT_NE(json.find(R"("stack":[]})"), std::string::npos) << json;
+  EXPECT_NE(json.find(R"("stack":null})"), std::string::npos) << json;
+  EXPECT_EQ(json.find("0x1234"), std::string::npos) << "one key, one meaning: " << json;
+  const std::string csv = lines_of(CsvRows(args));
+  EXPECT_NE(csv.find(R"~(,"a!F(int, ""x"");b;c;d;b")~"), std::string::npos) << csv;
+  const std::string text = lines_of(TextRows(args));
+  EXPECT_NE(text.find(R"~( stack="a!F(int, ""x"");b;c";+2)~"), std::string::npos) << text;
+
+  const std::vector<const AnnotationColumn*> none;
+  const std::vector<std::string> no_keys;
+  const RowsArgs raw{.trace = trace,
+                     .batch = batch,
+                     .event = event,
+                     .bias_minutes = {},
+                     .fields = true,
+                     .annotations = none,
+                     .annotation_keys = no_keys};
+  EXPECT_NE(lines_of(NdjsonRows(raw)).find(R"("stack":["0x1234"])"), std::string::npos);
 }
 
 TEST(JsonWriter, KeepsIntegersExact) {

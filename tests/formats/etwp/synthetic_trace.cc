@@ -140,6 +140,12 @@ void SetNote(const NoteValue& value, size_t row, AnnotationColumn& column) {
     case AnnotationType::kString:
     case AnnotationType::kMessage: column.SetString(row, value.text); break;
     case AnnotationType::kU64List: column.SetList(row, value.list); break;
+    case AnnotationType::kStringList: {
+      std::vector<uint64_t> numbers;
+      for (const std::string& text : value.texts) numbers.push_back(column.InternText(text));
+      column.SetTexts(row, numbers);
+      break;
+    }
     default: column.SetU64(row, value.bits);
   }
 }
@@ -152,6 +158,9 @@ NoteValue GetNote(const AnnotationColumn& column, size_t row) {
     case AnnotationType::kString:
     case AnnotationType::kMessage: value.text = column.string(row); break;
     case AnnotationType::kU64List: value.list = column.list(row); break;
+    case AnnotationType::kStringList:
+      for (const uint64_t number : column.list_view(row)) value.texts.emplace_back(column.text(number));
+      break;
     default: value.bits = column.u64(row);
   }
   return value;
@@ -324,6 +333,7 @@ void AddAnnotations(SyntheticTrace& trace) {
       {"note.5_id", AnnotationType::kInstanceId, AnnotationUnit::kNone, {}},
       {"note.6_list", AnnotationType::kU64List, AnnotationUnit::kBytes, {}},
       {"note.7_message", AnnotationType::kMessage, AnnotationUnit::kNone, "etwpipe.v1.Example"},
+      {"note.8_texts", AnnotationType::kStringList, AnnotationUnit::kNone, {}},
   };
   std::mt19937_64 random(99);
   for (auto& event : trace.events) {
@@ -343,6 +353,10 @@ void AddAnnotations(SyntheticTrace& trace) {
       for (auto& value : event.notes[6].list) value = random() % 3;
     }
     if (event.notes[7].present) event.notes[7].text = std::string("\x08\x01\x00\xFF", 4);
+    if (event.notes[8].present) {
+      event.notes[8].texts.resize(random() % 4);
+      for (auto& text : event.notes[8].texts) text = std::string(random() % 3, static_cast<char>('a' + random() % 3));
+    }
   }
 }
 

@@ -20,6 +20,7 @@ struct NoteValue {
   uint64_t bits = 0;
   std::string text;
   std::vector<uint64_t> list;
+  std::vector<std::string> texts;
 
   friend bool operator==(const NoteValue&, const NoteValue&) = default;
 };

@@ -1,0 +1,95 @@
+// Which code stood at an address at a time.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "formats/facts/time_lines.h"
+
+namespace etwpipe::facts {
+
+/// Ranges of addresses with lives, in groups that know nothing of each other (processes). The addresses of a group are
+/// cut where a range begins or ends; a tree over these cells puts each range on at most 2 log n nodes, and the lives of
+/// the ranges of one node are a time line. So an answer is one search and a walk over the few nodes above a cell that
+/// hold something: logarithmic also where everything overlaps.
+class CodeRanges {
+ public:
+  struct Range {
+    uint64_t begin = 0;
+    uint64_t end = 0;  ///< exclusive, above begin
+    TimeLines::Life life;
+  };
+
+  /// Adds the next group, numbered 0, 1, 2 ...
+  void AddGroup(std::span<const Range> ranges);
+  /// After the last group.
+  void Finish();
+
+  /// What stands at the address: what is alive, else what begins at most `slack` ticks later (kBackfilled), else
+  /// nothing (kUnknown). Of several that are alive the one that began last.
+  template <typename LifeOf>
+  TimeLines::Pick Find(size_t group, uint64_t address, int64_t time, int64_t slack, const LifeOf& life_of) const {
+    const uint32_t cell = CellOf(group, address);
+    TimeLines::Pick best;
+    if (cell == kNone || cells_[cell] == kNone) return best;
+    if ((cells_[cell] & kChain) == 0) return Judge(lines_.Find(cells_[cell], time, life_of), time, slack, life_of);
+    for (uint32_t link = cells_[cell] & ~kChain; link != kNone; link = links_[link].above) {
+      const auto pick = Judge(lines_.Find(links_[link].line, time, life_of), time, slack, life_of);
+      if (pick.outcome != LookupOutcome::kUnknown && Better(pick, best, life_of)) best = pick;
+    }
+    return best;
+  }
+
+  uint64_t memory() const {
+    return lines_.memory() + starts_.capacity() * sizeof(starts_[0]) + cells_.capacity() * sizeof(cells_[0]) +
+           links_.capacity() * sizeof(links_[0]) + samples_.capacity() * sizeof(samples_[0]) +
+           groups_.capacity() * sizeof(groups_[0]);
+  }
+
+ private:
+  static constexpr uint32_t kNone = 0xFFFFFFFF;
+  static constexpr uint32_t kChain = 0x80000000;
+  static constexpr uint32_t kBlock = 16;  // cells between two samples: two cache lines of starts_
+
+  struct Group {
+    uint32_t first_cell = 0;
+    uint32_t cells = 0;
+    uint32_t first_sample = 0;
+  };
+  // One node that holds something, and the next such node above it.
+  struct Link {
+    TimeLines::Line line = 0;
+    uint32_t above = kNone;
+  };
+
+  uint32_t CellOf(size_t group, uint64_t address) const;
+
+  template <typename LifeOf>
+  static TimeLines::Pick Judge(TimeLines::Pick pick, int64_t time, int64_t slack, const LifeOf& life_of) {
+    const bool late = pick.outcome == LookupOutcome::kBackfilled && life_of(pick.item).from - slack > time;
+    if (late || pick.outcome == LookupOutcome::kStale) pick.outcome = LookupOutcome::kUnknown;
+    return pick;
+  }
+  template <typename LifeOf>
+  static bool Better(const TimeLines::Pick& a, const TimeLines::Pick& b, const LifeOf& life_of) {
+    if (b.outcome == LookupOutcome::kUnknown) return true;
+    const bool a_later = a.outcome == LookupOutcome::kBackfilled;
+    const bool b_later = b.outcome == LookupOutcome::kBackfilled;
+    if (a_later != b_later) return b_later;
+    const int64_t a_from = life_of(a.item).from;
+    const int64_t b_from = life_of(b.item).from;
+    if (a_from == b_from) return a.item > b.item;
+    return (a_from > b_from) != a_later;
+  }
+
+  TimeLines lines_;
+  std::vector<uint64_t> starts_;   // first address of each cell, by group
+  std::vector<uint32_t> cells_;    // kNone, a time line, or kChain and a link
+  std::vector<uint64_t> samples_;  // every kBlock-th of starts_ of a group
+  std::vector<Link> links_;
+  std::vector<Group> groups_;
+};
+
+}  // namespace etwpipe::facts

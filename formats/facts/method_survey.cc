@@ -1,0 +1,156 @@
+#include "formats/facts/method_survey.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "formats/facts/clr_event_kinds.h"
+#include "formats/facts/clr_payloads.h"
+#include "formats/facts/method_lives.h"
+
+namespace etwpipe::facts {
+namespace {
+
+// Bounds for hostile files. A big recording has some millions of method records and some thousands of the others.
+constexpr size_t kMaxMethodRecords = 1 << 24;
+constexpr size_t kMaxOtherRecords = 1 << 20;
+constexpr size_t kMaxRundowns = 1 << 16;
+
+template <typename Records, typename Record>
+void Keep(Records& records, std::optional<Record> record) {
+  if (record && records.size() < kMaxOtherRecords) records.push_back(*std::move(record));
+}
+
+// Why a record with code makes no sense; empty if it does (method_lives.h says what becomes of it).
+std::string_view Fault(const MethodRecord& record) {
+  if (record.method_id == 0) return "a method record has the MethodID 0";
+  if (record.size == 0) return "a method record has the size 0";
+  const bool is_32bit = record.pointer_size == 4;
+  const uint64_t last = is_32bit ? 0xFFFFFFFF : ~uint64_t{0};
+  if (record.size > last - CodeAddress(record.start_address, is_32bit)) return "the code of a method record wraps";
+  return {};
+}
+
+class MethodSurveyor final : public Surveyor {
+ public:
+  explicit MethodSurveyor(schema::ClrIds ids) : kinds_(ids) {}
+
+  Status Observe(const EventBatch& batch, const TraceContext& trace) override {
+    for (const EventHeader& row : batch.rows) {
+      const ClrEventKind kind = kinds_.KindOf(row, trace);
+      if (kind.subject != ClrSubject::kNone && row.pid != kNoId) Read(kind, row);
+    }
+    return {};
+  }
+
+  Status Finish(const TraceContext& trace, Diagnostics* diagnostics) override {
+    for (const auto& [key, rundown] : rundowns_) clr_.rundowns.push_back(rundown);
+    const auto* processes = trace.facts->Get<ProcessTable>();
+    auto modules = std::make_shared<const ClrTable>(ClrTable::Build(std::move(clr_), processes));
+    if (diagnostics != nullptr) Report(*modules, *diagnostics);
+    const int64_t slack = trace.info.clock.frequency / 100;  // 10 ms
+    trace.facts->Set(
+        std::make_shared<const MethodTable>(MethodTable::Build(std::move(methods_), processes, modules.get(), slack)));
+    trace.facts->Set(std::move(modules));
+    return {};
+  }
+
+ private:
+  void Read(const ClrEventKind& kind, const EventHeader& row) {
+    switch (kind.subject) {
+      case ClrSubject::kNone: return;
+      case ClrSubject::kMethod:
+      case ClrSubject::kJitting:
+      case ClrSubject::kEntryPoint:
+      case ClrSubject::kStub:
+      case ClrSubject::kStubCacheHit: return ReadMethodRecord(kind, row);
+      case ClrSubject::kInit:
+      case ClrSubject::kComplete: {
+        ClrRundown* rundown = RundownOf(row.pid, ReadMarkerInstance(row), kind.action);
+        if (rundown != nullptr) ++(kind.subject == ClrSubject::kInit ? rundown->begun : rundown->completed);
+        return;
+      }
+      case ClrSubject::kModule:
+        if (kind.action == ClrAction::kUnload) KeepModuleUnload(row);
+        return Keep(clr_.modules, ReadModule(kind, row));
+      case ClrSubject::kDomainModule: return Keep(clr_.modules, ReadModule(kind, row));
+      case ClrSubject::kAssembly: return Keep(clr_.assemblies, ReadAssembly(kind, row));
+      case ClrSubject::kAppDomain: return Keep(clr_.app_domains, ReadAppDomain(kind, row));
+      case ClrSubject::kRuntime: return Keep(clr_.runtimes, ReadRuntime(kind, row));
+    }
+  }
+
+  void ReadMethodRecord(const ClrEventKind& kind, const EventHeader& row) {
+    auto record = ReadMethod(kind, row, *methods_.strings);
+    if (!record) return CountFault("a method record is too short");
+    if (kind.subject == ClrSubject::kMethod) {
+      CountFault(Fault(*record));
+      if (kind.action == ClrAction::kRundownStart || kind.action == ClrAction::kRundownEnd) {
+        ClrRundown* rundown = RundownOf(row.pid, record->clr_instance, kind.action);
+        if (rundown != nullptr) ++rundown->methods;
+      }
+    }
+    if (methods_.records.size() < kMaxMethodRecords) methods_.records.push_back(*record);
+  }
+
+  void KeepModuleUnload(const EventHeader& row) {
+    const auto module = ReadModule({ClrSubject::kModule, ClrAction::kUnload}, row);
+    if (!module || methods_.records.size() == kMaxMethodRecords) return;
+    MethodRecord record;
+    record.kind = MethodRecord::Kind::kModuleUnload;
+    record.pointer_size = static_cast<uint8_t>(row.pointer_size());
+    record.pid = row.pid;
+    record.clr_instance = module->entity.clr_instance;
+    record.timestamp = row.timestamp;
+    record.id = row.instance_id;
+    record.module_id = module->entity.id;
+    methods_.records.push_back(record);
+  }
+
+  ClrRundown* RundownOf(uint32_t pid, std::optional<uint16_t> clr_instance, ClrAction action) {
+    const bool at_end = action == ClrAction::kRundownEnd;
+    const std::tuple key(pid, clr_instance, at_end);
+    if (const auto found = rundowns_.find(key); found != rundowns_.end()) return &found->second;
+    if (rundowns_.size() == kMaxRundowns) return nullptr;
+    ClrRundown& rundown = rundowns_[key];
+    rundown.pid = pid;
+    rundown.clr_instance = clr_instance;
+    rundown.at_end = at_end;
+    return &rundown;
+  }
+
+  void CountFault(std::string_view fault) {
+    if (!fault.empty()) ++faults_[fault];
+  }
+
+  void Report(const ClrTable& clr, Diagnostics& diagnostics) const {
+    for (const auto& [fault, count] : faults_) {
+      diagnostics.Add(DiagnosticId::kMethodBad, {}, fault);
+      diagnostics.AddCount(DiagnosticId::kMethodBad, count - 1);
+    }
+    for (const ClrRundown& rundown : clr.rundowns()) {
+      if (!rundown.incomplete()) continue;
+      const std::string runtime = rundown.clr_instance ? fmt::format(", runtime {}", *rundown.clr_instance) : "";
+      diagnostics.Add(
+          DiagnosticId::kRundownIncomplete, {},
+          fmt::format("the CLR rundown of process {}{} at the {} of the session is incomplete: {} begun, {} "
+                      "completed, {} methods",
+                      rundown.pid, runtime, rundown.at_end ? "end" : "start", rundown.begun, rundown.completed,
+                      rundown.methods));
+    }
+  }
+
+  ClrEventKinds kinds_;
+  MethodRecords methods_;
+  ClrRecords clr_;
+  std::map<std::tuple<uint32_t, std::optional<uint16_t>, bool>, ClrRundown> rundowns_;
+  std::map<std::string_view, uint64_t> faults_;  // of literals
+};
+
+}  // namespace
+
+std::unique_ptr<Surveyor> MakeMethodSurveyor(schema::ClrIds ids) { return std::make_unique<MethodSurveyor>(ids); }
+
+}  // namespace etwpipe::facts
