@@ -30,7 +30,7 @@ class ExtendedItems : public DecodedFixture {
     SetSchema(std::string(kTestEvent));
     JsonWriter json;
     json.BeginObject();
-    WriteExtendedItems(json, Load({}, items).row(), value_);
+    WriteExtendedItems(json, Load({}, items).row(), RawStack::kShow, value_);
     json.EndObject();
     return std::string(json.text());
   }
