@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "formats/facts/sorted_keys.h"
 #include "formats/facts/time_lines.h"
 
 namespace etwpipe::facts {
@@ -43,20 +44,19 @@ class CodeRanges {
   }
 
   uint64_t memory() const {
-    return lines_.memory() + starts_.capacity() * sizeof(starts_[0]) + cells_.capacity() * sizeof(cells_[0]) +
-           links_.capacity() * sizeof(links_[0]) + samples_.capacity() * sizeof(samples_[0]) +
-           groups_.capacity() * sizeof(groups_[0]);
+    uint64_t bytes = lines_.memory() + cells_.capacity() * sizeof(cells_[0]) + links_.capacity() * sizeof(links_[0]) +
+                     groups_.capacity() * sizeof(groups_[0]);
+    for (const Group& group : groups_) bytes += group.starts.memory();
+    return bytes;
   }
 
  private:
   static constexpr uint32_t kNone = 0xFFFFFFFF;
   static constexpr uint32_t kChain = 0x80000000;
-  static constexpr uint32_t kBlock = 16;  // cells between two samples: two cache lines of starts_
 
   struct Group {
+    SortedKeys starts;  // first address of each cell
     uint32_t first_cell = 0;
-    uint32_t cells = 0;
-    uint32_t first_sample = 0;
   };
   // One node that holds something, and the next such node above it.
   struct Link {
@@ -64,7 +64,12 @@ class CodeRanges {
     uint32_t above = kNone;
   };
 
-  uint32_t CellOf(size_t group, uint64_t address) const;
+  uint32_t CellOf(size_t number, uint64_t address) const {
+    const Group& group = groups_[number];
+    const uint32_t* cells = cells_.data() + group.first_cell;
+    const uint32_t cell = group.starts.LastAtMost(address, [&](uint32_t near) { __builtin_prefetch(cells + near); });
+    return cell == SortedKeys::kNone ? kNone : group.first_cell + cell;
+  }
 
   template <typename LifeOf>
   static TimeLines::Pick Judge(TimeLines::Pick pick, int64_t time, int64_t slack, const LifeOf& life_of) {
@@ -85,9 +90,7 @@ class CodeRanges {
   }
 
   TimeLines lines_;
-  std::vector<uint64_t> starts_;   // first address of each cell, by group
   std::vector<uint32_t> cells_;    // kNone, a time line, or kChain and a link
-  std::vector<uint64_t> samples_;  // every kBlock-th of starts_ of a group
   std::vector<Link> links_;
   std::vector<Group> groups_;
 };
