@@ -43,13 +43,13 @@ void CodeRanges::AddGroup(std::span<const Range> ranges) {
     if (!lives.empty()) {
       const TimeLines::Line line = lines_.Add(lives);
       if (leaf && above == kNone && (line & kChain) == 0) {
-        cells_.push_back(line);
+        cells_.push_back({lives[0].from, lives[0].to, line});
         continue;
       }
       nearest[node] = static_cast<uint32_t>(links_.size());
       links_.push_back({line, above});
     }
-    if (leaf) cells_.push_back(nearest[node] == kNone ? kNone : kChain | nearest[node]);
+    if (leaf) cells_.push_back({0, 0, nearest[node] == kNone ? kNone : kChain | nearest[node]});
   }
   groups_.push_back({SortedKeys(starts), first_cell});
 }

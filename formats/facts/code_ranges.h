@@ -32,11 +32,14 @@ class CodeRanges {
   /// nothing (kUnknown). Of several that are alive the one that began last.
   template <typename LifeOf>
   TimeLines::Pick Find(size_t group, uint64_t address, int64_t time, int64_t slack, const LifeOf& life_of) const {
-    const uint32_t cell = CellOf(group, address);
+    const Cell* cell = CellOf(group, address);
     TimeLines::Pick best;
-    if (cell == kNone || cells_[cell] == kNone) return best;
-    if ((cells_[cell] & kChain) == 0) return Judge(lines_.Find(cells_[cell], time, life_of), time, slack, life_of);
-    for (uint32_t link = cells_[cell] & ~kChain; link != kNone; link = links_[link].above) {
+    if (cell == nullptr || cell->holds == kNone) return best;
+    if ((cell->holds & kChain) == 0) {
+      const auto own_life = [&](uint32_t) -> const Cell& { return *cell; };
+      return Judge(lines_.Find(cell->holds, time, own_life), time, slack, own_life);
+    }
+    for (uint32_t link = cell->holds & ~kChain; link != kNone; link = links_[link].above) {
       const auto pick = Judge(lines_.Find(links_[link].line, time, life_of), time, slack, life_of);
       if (pick.outcome != LookupOutcome::kUnknown && Better(pick, best, life_of)) best = pick;
     }
@@ -64,16 +67,29 @@ class CodeRanges {
     uint32_t above = kNone;
   };
 
-  uint32_t CellOf(size_t number, uint64_t address) const {
+  // Addresses from a start up to the next. With its life at hand where it holds one range, since a look at the version
+  // would be one more cache miss.
+  struct Cell {
+    int64_t from = 0;
+    int64_t to = 0;
+    uint32_t holds = kNone;  // kNone, the time line of one life, or kChain and a link
+  };
+
+  const Cell* CellOf(size_t number, uint64_t address) const {
     const Group& group = groups_[number];
-    const uint32_t* cells = cells_.data() + group.first_cell;
-    const uint32_t cell = group.starts.LastAtMost(address, [&](uint32_t near) { __builtin_prefetch(cells + near); });
-    return cell == SortedKeys::kNone ? kNone : group.first_cell + cell;
+    const Cell* cells = cells_.data() + group.first_cell;
+    const uint32_t cell = group.starts.LastAtMost(address, [&](uint32_t near) {
+      __builtin_prefetch(cells + near);
+      __builtin_prefetch(cells + near + 1);
+    });
+    return cell == SortedKeys::kNone ? nullptr : cells + cell;
   }
 
   template <typename LifeOf>
   static TimeLines::Pick Judge(TimeLines::Pick pick, int64_t time, int64_t slack, const LifeOf& life_of) {
-    const bool late = pick.outcome == LookupOutcome::kBackfilled && life_of(pick.item).from - slack > time;
+    // Unsigned, since times of a damaged file may be as far apart as can be.
+    const auto wait = static_cast<uint64_t>(life_of(pick.item).from) - static_cast<uint64_t>(time);
+    const bool late = pick.outcome == LookupOutcome::kBackfilled && wait > static_cast<uint64_t>(slack);
     if (late || pick.outcome == LookupOutcome::kStale) pick.outcome = LookupOutcome::kUnknown;
     return pick;
   }
@@ -90,7 +106,7 @@ class CodeRanges {
   }
 
   TimeLines lines_;
-  std::vector<uint32_t> cells_;    // kNone, a time line, or kChain and a link
+  std::vector<Cell> cells_;
   std::vector<Link> links_;
   std::vector<Group> groups_;
 };

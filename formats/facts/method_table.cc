@@ -101,7 +101,8 @@ void MethodTable::IndexAddresses(uint32_t span, size_t first) {
     const MethodVersion& version = versions_[i];
     if (!HasRange(version, is_32bit_[span])) continue;
     // Where one ends and the next begins in one tick, the next is it: no ambiguity.
-    ranges.push_back({version.start_address, version.start_address + version.size,
+    ranges.push_back({version.start_address,
+                      version.start_address + version.size,
                       {version.from, version.to, static_cast<uint32_t>(i), 0}});
   }
   ranges_.AddGroup(ranges);
@@ -164,8 +165,7 @@ MethodHit MethodTable::FindAddress(uint32_t pid, uint64_t address, int64_t time)
     if (address != low && address != static_cast<uint64_t>(int64_t{static_cast<int32_t>(low)})) return {};
     address = low;
   }
-  return HitOf(ranges_.Find(span, address, time, slack_,
-                            [this](uint32_t version) { return lives_[version]; }));
+  return HitOf(ranges_.Find(span, address, time, slack_, [this](uint32_t version) { return lives_[version]; }));
 }
 
 MethodHit MethodTable::FindId(uint32_t pid, std::optional<uint16_t> clr_instance, uint64_t method_id,
@@ -187,9 +187,8 @@ MethodHit MethodTable::FindId(uint32_t pid, std::optional<uint16_t> clr_instance
 }
 
 uint64_t MethodTable::memory() const {
-  return strings_->memory() + versions_.capacity() * sizeof(MethodVersion) +
-         lives_.capacity() * sizeof(FromTo) + spans_.memory() + ranges_.memory() +
-         id_lines_.memory() + ids_.memory();
+  return strings_->memory() + versions_.capacity() * sizeof(MethodVersion) + lives_.capacity() * sizeof(FromTo) +
+         spans_.memory() + ranges_.memory() + id_lines_.memory() + ids_.memory();
 }
 
 }  // namespace etwpipe::facts

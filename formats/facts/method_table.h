@@ -74,7 +74,7 @@ class MethodTable {
   std::vector<bool> is_32bit_;  // by span
   CodeRanges ranges_;           // a group is a span
   TimeLines id_lines_;
-  IdIndex ids_;                 // a group is a span, a number a line of id_lines_
+  IdIndex ids_;  // a group is a span, a number a line of id_lines_
   int64_t slack_ = 0;
 };
 

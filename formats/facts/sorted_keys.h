@@ -8,10 +8,10 @@
 
 namespace etwpipe::facts {
 
-/// Code stands in heaps and images with wide gaps between them, evenly inside. So the addresses are cut at the gaps into
-/// segments, and the range of a segment into about as many equal buckets as it has addresses: a table leads to the first
-/// address of a bucket, and a binary search goes through the bucket. The segment itself is found in the same way. Where
-/// addresses do not stand evenly an answer takes the steps of a binary search, never more.
+/// Code stands in heaps and images with wide gaps between them, evenly inside. So the addresses are cut at the gaps
+/// into segments, and the range of a segment into about as many equal buckets as it has addresses: a table leads to the
+/// first address of a bucket, and a binary search goes through the bucket. The segment itself is found in the same way.
+/// Where addresses do not stand evenly an answer takes the steps of a binary search, never more.
 class SortedKeys {
  public:
   static constexpr uint32_t kNone = 0xFFFFFFFF;

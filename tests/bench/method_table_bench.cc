@@ -36,9 +36,10 @@ MethodTable MakeTable() {
     record.size = 200;
     record.flags = kMethodJitted;
     StringPool& strings = *told.strings;
-    record.names = {strings.Intern("Contoso.Application.Area" + std::to_string(i % 300) + ".Type" + std::to_string(i / 12)),
-                    strings.Intern("Method" + std::to_string(i % 20'000)),
-                    strings.Intern("instance void  (class Contoso.Type" + std::to_string(i % 5'000) + ",int32)")};
+    record.names = {
+        strings.Intern("Contoso.Application.Area" + std::to_string(i % 300) + ".Type" + std::to_string(i / 12)),
+        strings.Intern("Method" + std::to_string(i % 20'000)),
+        strings.Intern("instance void  (class Contoso.Type" + std::to_string(i % 5'000) + ",int32)")};
   }
   return MethodTable::Build(std::move(told), nullptr, nullptr, kSecond / 100);
 }
@@ -62,8 +63,7 @@ void FindAddress(benchmark::State& state) {
   size_t at = 0;
   for (auto _ : state) {
     const uint32_t i = drawn[at++ & (drawn.size() - 1)];
-    benchmark::DoNotOptimize(
-        table.FindAddress(kPid + i % 4, AddressOf(i) + 17, 200 * kSecond));
+    benchmark::DoNotOptimize(table.FindAddress(kPid + i % 4, AddressOf(i) + 17, 200 * kSecond));
   }
   state.SetItemsProcessed(state.iterations());
   state.counters["bytes/method"] = static_cast<double>(table.memory()) / kMethods;

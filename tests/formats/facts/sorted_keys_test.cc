@@ -47,9 +47,9 @@ TEST(SortedKeys, RandomKeys) {
     const uint64_t heaps = 1 + random() % 5;
     for (size_t i = 0; i < count; ++i) {
       switch (round % 4) {
-        case 0: keys.push_back(random() % spread); break;                                           // even
-        case 1: keys.push_back((random() % heaps << 30) + random() % 65536); break;                 // heaps
-        case 2: keys.push_back(random() >> (random() % 64)); break;                                 // very uneven
+        case 0: keys.push_back(random() % spread); break;                                             // even
+        case 1: keys.push_back((random() % heaps << 30) + random() % 65536); break;                   // heaps
+        case 2: keys.push_back(random() >> (random() % 64)); break;                                   // very uneven
         case 3: keys.push_back(i % 10 == 0 ? random() % (1 << 20) : 70'000 + random() % 500); break;  // one dense place
       }
     }
