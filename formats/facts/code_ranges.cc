@@ -3,21 +3,6 @@
 #include <algorithm>
 
 namespace etwpipe::facts {
-namespace {
-
-// How many of `count` ascending numbers are at most `value`. Without jumps that depend on data.
-uint32_t CountAtMost(const uint64_t* numbers, uint32_t count, uint64_t value) {
-  const uint64_t* base = numbers;
-  while (count > 1) {
-    const uint32_t half = count / 2;
-    base += base[half - 1] <= value ? half : 0;
-    count -= half;
-  }
-  return static_cast<uint32_t>(base - numbers) + (count == 1 && *base <= value ? 1 : 0);
-}
-
-}  // namespace
-
 void CodeRanges::AddGroup(std::span<const Range> ranges) {
   std::vector<uint64_t> starts;
   starts.reserve(ranges.size() * 2);
@@ -58,34 +43,20 @@ void CodeRanges::AddGroup(std::span<const Range> ranges) {
     if (!lives.empty()) {
       const TimeLines::Line line = lines_.Add(lives);
       if (leaf && above == kNone && (line & kChain) == 0) {
-        cells_.push_back(line);
+        cells_.push_back({lives[0].from, lives[0].to, line});
         continue;
       }
       nearest[node] = static_cast<uint32_t>(links_.size());
       links_.push_back({line, above});
     }
-    if (leaf) cells_.push_back(nearest[node] == kNone ? kNone : kChain | nearest[node]);
+    if (leaf) cells_.push_back({0, 0, nearest[node] == kNone ? kNone : kChain | nearest[node]});
   }
-  groups_.push_back({first_cell, cells, static_cast<uint32_t>(samples_.size())});
-  for (uint32_t cell = 0; cell < cells; cell += kBlock) samples_.push_back(starts[cell]);
-  starts_.insert(starts_.end(), starts.begin(), starts.end());
+  groups_.push_back({SortedKeys(starts), first_cell});
 }
 
 void CodeRanges::Finish() {
-  starts_.shrink_to_fit();
   cells_.shrink_to_fit();
-  samples_.shrink_to_fit();
   links_.shrink_to_fit();
-}
-
-uint32_t CodeRanges::CellOf(size_t group_number, uint64_t address) const {
-  const Group& group = groups_[group_number];
-  const uint32_t blocks = (group.cells + kBlock - 1) / kBlock;
-  const uint32_t block = CountAtMost(samples_.data() + group.first_sample, blocks, address);
-  if (block == 0) return kNone;
-  const uint32_t first = (block - 1) * kBlock;
-  const uint32_t count = std::min(kBlock, group.cells - first);
-  return group.first_cell + first + CountAtMost(starts_.data() + group.first_cell + first, count, address) - 1;
 }
 
 }  // namespace etwpipe::facts

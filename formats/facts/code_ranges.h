@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "formats/facts/sorted_keys.h"
 #include "formats/facts/time_lines.h"
 
 namespace etwpipe::facts {
@@ -31,11 +32,14 @@ class CodeRanges {
   /// nothing (kUnknown). Of several that are alive the one that began last.
   template <typename LifeOf>
   TimeLines::Pick Find(size_t group, uint64_t address, int64_t time, int64_t slack, const LifeOf& life_of) const {
-    const uint32_t cell = CellOf(group, address);
+    const Cell* cell = CellOf(group, address);
     TimeLines::Pick best;
-    if (cell == kNone || cells_[cell] == kNone) return best;
-    if ((cells_[cell] & kChain) == 0) return Judge(lines_.Find(cells_[cell], time, life_of), time, slack, life_of);
-    for (uint32_t link = cells_[cell] & ~kChain; link != kNone; link = links_[link].above) {
+    if (cell == nullptr || cell->holds == kNone) return best;
+    if ((cell->holds & kChain) == 0) {
+      const auto own_life = [&](uint32_t) -> const Cell& { return *cell; };
+      return Judge(lines_.Find(cell->holds, time, own_life), time, slack, own_life);
+    }
+    for (uint32_t link = cell->holds & ~kChain; link != kNone; link = links_[link].above) {
       const auto pick = Judge(lines_.Find(links_[link].line, time, life_of), time, slack, life_of);
       if (pick.outcome != LookupOutcome::kUnknown && Better(pick, best, life_of)) best = pick;
     }
@@ -43,20 +47,19 @@ class CodeRanges {
   }
 
   uint64_t memory() const {
-    return lines_.memory() + starts_.capacity() * sizeof(starts_[0]) + cells_.capacity() * sizeof(cells_[0]) +
-           links_.capacity() * sizeof(links_[0]) + samples_.capacity() * sizeof(samples_[0]) +
-           groups_.capacity() * sizeof(groups_[0]);
+    uint64_t bytes = lines_.memory() + cells_.capacity() * sizeof(cells_[0]) + links_.capacity() * sizeof(links_[0]) +
+                     groups_.capacity() * sizeof(groups_[0]);
+    for (const Group& group : groups_) bytes += group.starts.memory();
+    return bytes;
   }
 
  private:
   static constexpr uint32_t kNone = 0xFFFFFFFF;
   static constexpr uint32_t kChain = 0x80000000;
-  static constexpr uint32_t kBlock = 16;  // cells between two samples: two cache lines of starts_
 
   struct Group {
+    SortedKeys starts;  // first address of each cell
     uint32_t first_cell = 0;
-    uint32_t cells = 0;
-    uint32_t first_sample = 0;
   };
   // One node that holds something, and the next such node above it.
   struct Link {
@@ -64,11 +67,29 @@ class CodeRanges {
     uint32_t above = kNone;
   };
 
-  uint32_t CellOf(size_t group, uint64_t address) const;
+  // Addresses from a start up to the next. With its life at hand where it holds one range, since a look at the version
+  // would be one more cache miss.
+  struct Cell {
+    int64_t from = 0;
+    int64_t to = 0;
+    uint32_t holds = kNone;  // kNone, the time line of one life, or kChain and a link
+  };
+
+  const Cell* CellOf(size_t number, uint64_t address) const {
+    const Group& group = groups_[number];
+    const Cell* cells = cells_.data() + group.first_cell;
+    const uint32_t cell = group.starts.LastAtMost(address, [&](uint32_t near) {
+      __builtin_prefetch(cells + near);
+      __builtin_prefetch(cells + near + 1);
+    });
+    return cell == SortedKeys::kNone ? nullptr : cells + cell;
+  }
 
   template <typename LifeOf>
   static TimeLines::Pick Judge(TimeLines::Pick pick, int64_t time, int64_t slack, const LifeOf& life_of) {
-    const bool late = pick.outcome == LookupOutcome::kBackfilled && life_of(pick.item).from - slack > time;
+    // Unsigned, since times of a damaged file may be as far apart as can be.
+    const auto wait = static_cast<uint64_t>(life_of(pick.item).from) - static_cast<uint64_t>(time);
+    const bool late = pick.outcome == LookupOutcome::kBackfilled && wait > static_cast<uint64_t>(slack);
     if (late || pick.outcome == LookupOutcome::kStale) pick.outcome = LookupOutcome::kUnknown;
     return pick;
   }
@@ -85,9 +106,7 @@ class CodeRanges {
   }
 
   TimeLines lines_;
-  std::vector<uint64_t> starts_;   // first address of each cell, by group
-  std::vector<uint32_t> cells_;    // kNone, a time line, or kChain and a link
-  std::vector<uint64_t> samples_;  // every kBlock-th of starts_ of a group
+  std::vector<Cell> cells_;
   std::vector<Link> links_;
   std::vector<Group> groups_;
 };

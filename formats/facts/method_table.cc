@@ -50,6 +50,7 @@ MethodTable MethodTable::Build(MethodRecords told, const ProcessTable* processes
     return std::tie(a.pid, a.timestamp, a.id) < std::tie(b.pid, b.timestamp, b.id);
   });
   table.is_32bit_.resize(table.spans_.size());
+  std::vector<IdIndex::Entry> ids;
   size_t begin = 0;
   for (uint32_t span = 0; span < table.spans_.size(); ++span) {
     size_t end = begin;
@@ -73,12 +74,14 @@ MethodTable MethodTable::Build(MethodRecords told, const ProcessTable* processes
       version.strings = table.strings_.get();
     }
     table.IndexAddresses(span, first);
-    table.IndexIds(span, first);
+    table.IndexIds(span, first, ids);
     begin = end;
   }
   table.ranges_.Finish();
+  table.ids_.Build(ids);
   table.strings_->Freeze();
   table.versions_.shrink_to_fit();
+  table.KeepLives();
   return table;
 }
 
@@ -87,19 +90,25 @@ TimeLines::Life MethodTable::LifeOf(uint32_t number) const {
   return {version.from, version.to, number, Identity(version)};
 }
 
+void MethodTable::KeepLives() {
+  lives_.reserve(versions_.size());
+  for (const MethodVersion& version : versions_) lives_.push_back({version.from, version.to});
+}
+
 void MethodTable::IndexAddresses(uint32_t span, size_t first) {
   std::vector<CodeRanges::Range> ranges;
   for (size_t i = first; i < versions_.size(); ++i) {
     const MethodVersion& version = versions_[i];
     if (!HasRange(version, is_32bit_[span])) continue;
     // Where one ends and the next begins in one tick, the next is it: no ambiguity.
-    ranges.push_back({version.start_address, version.start_address + version.size,
+    ranges.push_back({version.start_address,
+                      version.start_address + version.size,
                       {version.from, version.to, static_cast<uint32_t>(i), 0}});
   }
   ranges_.AddGroup(ranges);
 }
 
-void MethodTable::IndexIds(uint32_t span, size_t first) {
+void MethodTable::IndexIds(uint32_t span, size_t first, std::vector<IdIndex::Entry>& ids) {
   std::vector<uint32_t> order;
   for (size_t i = first; i < versions_.size(); ++i) {
     if (versions_[i].method_id != 0) order.push_back(static_cast<uint32_t>(i));
@@ -122,6 +131,8 @@ void MethodTable::IndexIds(uint32_t span, size_t first) {
                           std::find(runtimes.begin(), runtimes.end(), *version.clr_instance) == runtimes.end();
       if (is_new) runtimes.push_back(*version.clr_instance);
     }
+    const bool split = runtimes.size() + (any_without ? 1 : 0) > 1;
+    const uint32_t note = split ? kSplit : any_without ? kNoRuntime : runtimes.front();
     const auto index = [&](uint32_t runtime) {
       lives.clear();
       for (size_t i = begin; i < end; ++i) {
@@ -130,10 +141,10 @@ void MethodTable::IndexIds(uint32_t span, size_t first) {
         const bool fits = runtime == kAnyRuntime || !version.clr_instance || *version.clr_instance == runtime;
         if (fits) lives.push_back(LifeOf(order[i]));
       }
-      if (!lives.empty()) ids_[{id, span, runtime}] = id_lines_.Add(lives);
+      if (!lives.empty()) ids.push_back({id, span, runtime, id_lines_.Add(lives), note});
     };
     index(kAnyRuntime);
-    if (runtimes.size() + (any_without ? 1 : 0) > 1) {
+    if (split) {
       for (const uint16_t runtime : runtimes) index(runtime);
       if (any_without) index(kNoRuntime);
     }
@@ -154,8 +165,7 @@ MethodHit MethodTable::FindAddress(uint32_t pid, uint64_t address, int64_t time)
     if (address != low && address != static_cast<uint64_t>(int64_t{static_cast<int32_t>(low)})) return {};
     address = low;
   }
-  return HitOf(ranges_.Find(span, address, time, slack_,
-                            [this](uint32_t version) -> const MethodVersion& { return versions_[version]; }));
+  return HitOf(ranges_.Find(span, address, time, slack_, [this](uint32_t version) { return lives_[version]; }));
 }
 
 MethodHit MethodTable::FindId(uint32_t pid, std::optional<uint16_t> clr_instance, uint64_t method_id,
@@ -163,24 +173,22 @@ MethodHit MethodTable::FindId(uint32_t pid, std::optional<uint16_t> clr_instance
   const uint32_t span = spans_.Find(pid, time);
   if (span == ProcessSpans::kNone) return {};
   method_id = CodeAddress(method_id, is_32bit_[span]);
-  auto found = ids_.find({method_id, span, kAnyRuntime});
-  if (found == ids_.end()) return {};
-  const auto life_of = [this](uint32_t version) -> const MethodVersion& { return versions_[version]; };
-  const auto pick = id_lines_.Find(found->second, time, life_of);
-  if (!clr_instance) return HitOf(pick);
-  for (const uint32_t runtime : {uint32_t{*clr_instance}, kNoRuntime}) {
-    const auto own = ids_.find({method_id, span, runtime});
-    if (own != ids_.end()) return HitOf(id_lines_.Find(own->second, time, life_of));
+  const IdIndex::Entry* any = ids_.Find(method_id, span, kAnyRuntime);
+  if (any == nullptr) return {};
+  const auto life_of = [this](uint32_t version) { return lives_[version]; };
+  if (clr_instance && any->note == kSplit) {
+    for (const uint32_t runtime : {uint32_t{*clr_instance}, kNoRuntime}) {
+      const IdIndex::Entry* own = ids_.Find(method_id, span, runtime);
+      if (own != nullptr) return HitOf(id_lines_.Find(own->number, time, life_of));
+    }
   }
-  // All that have the id are of one runtime, or none is of the one that is meant.
-  const auto& runtime = versions_[pick.item].clr_instance;
-  return !runtime || runtime == clr_instance ? HitOf(pick) : MethodHit{};
+  const bool fits = !clr_instance || any->note == kNoRuntime || any->note == *clr_instance;
+  return fits ? HitOf(id_lines_.Find(any->number, time, life_of)) : MethodHit{};
 }
 
 uint64_t MethodTable::memory() const {
-  constexpr uint64_t kNode = sizeof(std::pair<const IdKey, TimeLines::Line>) + 3 * sizeof(void*);
-  return strings_->memory() + versions_.capacity() * sizeof(MethodVersion) + spans_.memory() + ranges_.memory() +
-         id_lines_.memory() + ids_.size() * kNode + ids_.bucket_count() * sizeof(void*);
+  return strings_->memory() + versions_.capacity() * sizeof(MethodVersion) + lives_.capacity() * sizeof(FromTo) +
+         spans_.memory() + ranges_.memory() + id_lines_.memory() + ids_.memory();
 }
 
 }  // namespace etwpipe::facts

@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "formats/facts/clr_table.h"
 #include "formats/facts/code_ranges.h"
+#include "formats/facts/id_index.h"
 #include "formats/facts/lookup_outcome.h"
 #include "formats/facts/method_version.h"
 #include "formats/facts/process_spans.h"
@@ -51,33 +51,30 @@ class MethodTable {
  private:
   MethodTable() = default;
 
-  struct IdKey {
-    uint64_t method_id = 0;
-    uint32_t span = 0;
-    uint32_t runtime = kAnyRuntime;
-    friend bool operator==(const IdKey&, const IdKey&) = default;
-  };
-  struct IdHash {
-    size_t operator()(const IdKey& key) const {
-      return static_cast<size_t>((key.method_id + key.span * 0x10001u + key.runtime) * 0x9E3779B97F4A7C15u >> 11);
-    }
-  };
   static constexpr uint32_t kAnyRuntime = 0xFFFFFFFF;
   static constexpr uint32_t kNoRuntime = 0xFFFFFFFE;  // only what V0 records tell of
-  static constexpr size_t kMaxRuntimes = 16;  // that share one MethodID; further ones are found as any runtime's
+  static constexpr uint32_t kSplit = 0xFFFFFFFD;      // as a note: each runtime has a line of its own
+  static constexpr size_t kMaxRuntimes = 16;  // that share one MethodID; further ones are found when none is asked for
 
   void IndexAddresses(uint32_t span, size_t first);
-  void IndexIds(uint32_t span, size_t first);
+  void IndexIds(uint32_t span, size_t first, std::vector<IdIndex::Entry>& ids);
   TimeLines::Life LifeOf(uint32_t version) const;
+  void KeepLives();
   MethodHit HitOf(const TimeLines::Pick& pick) const;
 
   std::unique_ptr<StringPool> strings_;
   std::vector<MethodVersion> versions_;
+  // The lives of versions_ once more, close together: a lookup reads nothing else of a version.
+  struct FromTo {
+    int64_t from = 0;
+    int64_t to = 0;
+  };
+  std::vector<FromTo> lives_;
   ProcessSpans spans_;
   std::vector<bool> is_32bit_;  // by span
   CodeRanges ranges_;           // a group is a span
   TimeLines id_lines_;
-  std::unordered_map<IdKey, TimeLines::Line, IdHash> ids_;
+  IdIndex ids_;  // a group is a span, a number a line of id_lines_
   int64_t slack_ = 0;
 };
 

@@ -41,21 +41,21 @@ std::string_view ToString(
 /// One code version: tiers, ReJIT versions and hot and cold parts of a method are versions of their own (semantics.md
 /// 7.2, rules 7 and 8). Texts are views into the MethodTable it belongs to.
 struct MethodVersion {
-  uint64_t method_id = 0;
-  uint64_t module_id = 0;
-  uint64_t start_address = 0;  ///< 0 if no record gives one
-  uint64_t rejit_id = 0;
-  int64_t from = 0;  ///< raw ticks; the least int64 if it began before the trace
-  int64_t to = 0;    ///< inclusive; the greatest int64 if nobody ended it
-  uint32_t pid = 0;
-  uint32_t size = 0;  ///< bytes; 0 if no record gives one
-  uint32_t token = 0;
-  uint32_t flags = 0;                    ///< MethodFlag and more
-  uint32_t loads = 0;                    ///< how many load records speak of it
+  int64_t from = 0;                      ///< raw ticks; the least int64 if it began before the trace
+  int64_t to = 0;                        ///< inclusive; the greatest int64 if nobody ended it
   std::optional<uint16_t> clr_instance;  ///< none: any runtime of the process
   MethodSource learnt = MethodSource::kLoad;
   MethodTier tier_number = MethodTier::kUnknown;
   bool alive_at_end = false;  ///< a rundown at the end of the session speaks of it
+  uint64_t method_id = 0;
+  uint64_t module_id = 0;
+  uint64_t start_address = 0;  ///< 0 if no record gives one
+  uint64_t rejit_id = 0;
+  uint32_t pid = 0;
+  uint32_t size = 0;  ///< bytes; 0 if no record gives one
+  uint32_t token = 0;
+  uint32_t flags = 0;  ///< MethodFlag and more
+  uint32_t loads = 0;  ///< how many load records speak of it
   MethodNames names;
   StringId interop_id = 0;
   StringId module_name_id = 0;

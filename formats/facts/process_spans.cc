@@ -32,7 +32,8 @@ uint32_t ProcessSpans::Find(uint32_t pid, int64_t time) const {
 
 int64_t ProcessSpans::end(uint32_t span) const {
   const bool last = span + 1 == starts_.size() || pids_[span + 1] != pids_[span];
-  return last ? ProcessInstance::kAfterTrace : starts_[span + 1] - 1;
+  if (last) return ProcessInstance::kAfterTrace;
+  return std::max(starts_[span + 1], ProcessInstance::kBeforeTrace + 1) - 1;
 }
 
 }  // namespace etwpipe::facts

@@ -14,7 +14,12 @@ constexpr uint32_t kPid = 100;
 constexpr uint64_t kFirstId = 0x7FFA00000000;
 constexpr uint64_t kFirstAddress = 0x7FFB00000000;
 constexpr uint32_t kStride = 256;
+constexpr uint32_t kInHeap = 5000;  // methods of one code heap; heaps are far apart
 constexpr int64_t kSecond = 10'000'000;
+
+uint64_t AddressOf(uint32_t method) {
+  return kFirstAddress + method * uint64_t{kStride} + method / kInHeap * (uint64_t{16} << 20);
+}
 
 // Names like those of real programs: types have methods in common, signatures repeat.
 MethodTable MakeTable() {
@@ -27,13 +32,14 @@ MethodTable MakeTable() {
     record.pid = kPid + i % 4;
     record.clr_instance = 9;
     record.method_id = kFirstId + i * uint64_t{40};
-    record.start_address = kFirstAddress + i * uint64_t{kStride};
+    record.start_address = AddressOf(i);
     record.size = 200;
     record.flags = kMethodJitted;
     StringPool& strings = *told.strings;
-    record.names = {strings.Intern("Contoso.Application.Area" + std::to_string(i % 300) + ".Type" + std::to_string(i / 12)),
-                    strings.Intern("Method" + std::to_string(i % 20'000)),
-                    strings.Intern("instance void  (class Contoso.Type" + std::to_string(i % 5'000) + ",int32)")};
+    record.names = {
+        strings.Intern("Contoso.Application.Area" + std::to_string(i % 300) + ".Type" + std::to_string(i / 12)),
+        strings.Intern("Method" + std::to_string(i % 20'000)),
+        strings.Intern("instance void  (class Contoso.Type" + std::to_string(i % 5'000) + ",int32)")};
   }
   return MethodTable::Build(std::move(told), nullptr, nullptr, kSecond / 100);
 }
@@ -57,8 +63,7 @@ void FindAddress(benchmark::State& state) {
   size_t at = 0;
   for (auto _ : state) {
     const uint32_t i = drawn[at++ & (drawn.size() - 1)];
-    benchmark::DoNotOptimize(
-        table.FindAddress(kPid + i % 4, kFirstAddress + i * uint64_t{kStride} + 17, 200 * kSecond));
+    benchmark::DoNotOptimize(table.FindAddress(kPid + i % 4, AddressOf(i) + 17, 200 * kSecond));
   }
   state.SetItemsProcessed(state.iterations());
   state.counters["bytes/method"] = static_cast<double>(table.memory()) / kMethods;

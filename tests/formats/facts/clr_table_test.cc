@@ -48,9 +48,12 @@ TEST(ClrTable, ADomainModuleBindsToItsDomain) {
 
 TEST(ClrTable, ModuleNames) {
   ClrModule module;
-  for (const auto& [path, name] : {std::pair("C:\\a.b\\System.Core.dll", "System.Core"), {"x.EXE", "x"},
-                                   {"/lib/y.winmd", "y"}, {"Snippets, Version=0.0", "Snippets, Version=0.0"},
-                                   {".dll", ".dll"}, {"", ""}}) {
+  for (const auto& [path, name] : {std::pair("C:\\a.b\\System.Core.dll", "System.Core"),
+                                   {"x.EXE", "x"},
+                                   {"/lib/y.winmd", "y"},
+                                   {"Snippets, Version=0.0", "Snippets, Version=0.0"},
+                                   {".dll", ".dll"},
+                                   {"", ""}}) {
     module.il_path = path;
     EXPECT_EQ(module.name(), name);
   }

@@ -220,9 +220,12 @@ TEST(MethodSurvey, ModulesOfAllVersionsAndForms) {
     HeaderKind kind;
   };
   constexpr HeaderKind kEvent = HeaderKind::kEvent64;
-  for (const auto& event : {ModuleEvent{kRuntime, 152, false, kEvent}, {kRuntime, 151, true, kEvent},
-                            {kRundown, 153, false, kEvent}, {kRundown, 154, false, kEvent},
-                            {kRundown, 152, true, kEvent}, {kLoaderClass, 36, false, kClassic},
+  for (const auto& event : {ModuleEvent{kRuntime, 152, false, kEvent},
+                            {kRuntime, 151, true, kEvent},
+                            {kRundown, 153, false, kEvent},
+                            {kRundown, 154, false, kEvent},
+                            {kRundown, 152, true, kEvent},
+                            {kLoaderClass, 36, false, kClassic},
                             {kLoaderClass, 47, true, kClassic}}) {
     for (uint16_t version = 0; version <= 2; ++version) {
       if (event.domain && version == 2) continue;
@@ -313,7 +316,9 @@ TEST(MethodSurvey, NamesThatAreLongOrNoUnicode) {
   Surveyed trace;
   trace.Add(kRuntime, 143, 1, payload.bytes);
   const MethodVersion& method = trace.Methods().versions().at(0);
-  EXPECT_EQ(method.namespace_name(), "a\xEF\xBF\xBD" "b");
+  EXPECT_EQ(method.namespace_name(),
+            "a\xEF\xBF\xBD"
+            "b");
   EXPECT_EQ(method.name().size(), 30'000u);
 }
 

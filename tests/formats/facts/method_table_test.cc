@@ -1,4 +1,5 @@
-// Lookups of methods: processes, runtimes, 32-bit processes, names learnt elsewhere; random tables against a plain scan.
+// Lookups of methods: processes, runtimes, 32-bit processes, names learnt elsewhere; random tables against a plain
+// scan.
 #include "formats/facts/method_table.h"
 
 #include <gtest/gtest.h>
@@ -31,9 +32,13 @@ TEST(MethodTable, OutcomesById) {
   records.Add(Kind::kLoad, 30, 1, 0x2000, 0x10, "b");
   records.Add(Kind::kUnload, 40, 1, 0x2000, 0x10);
   const auto table = records.Build();
-  for (const auto& [time, text] :
-       {std::pair(9, "backfilled a"), {10, "exact a"}, {20, "exact a"}, {21, "backfilled b"}, {30, "exact b"},
-        {40, "exact b"}, {41, "stale b"}}) {
+  for (const auto& [time, text] : {std::pair(9, "backfilled a"),
+                                   {10, "exact a"},
+                                   {20, "exact a"},
+                                   {21, "backfilled b"},
+                                   {30, "exact b"},
+                                   {40, "exact b"},
+                                   {41, "stale b"}}) {
     EXPECT_EQ(Text(table.FindId(kPid, 9, 1, time)), text) << time;
   }
   EXPECT_EQ(Text(table.FindId(kPid, 9, 2, 10)), "unknown");
@@ -155,6 +160,24 @@ TEST(MethodTable, AnIdUsedAgainTakesTheNameOfItsOwnLife) {
   EXPECT_EQ(Text(table.FindAddress(kPid, 0x2000, 35)), "exact second");
 }
 
+TEST(MethodTable, TimesOfADamagedFile) {
+  std::vector<ProcessRecord> told(2);
+  told[0].pid = told[1].pid = kPid;
+  told[0].timestamp = kBefore;
+  told[1].timestamp = kBefore + 1;
+  const auto processes = ProcessTable::Build(told, 0);
+  Records records;
+  records.Add(Kind::kLoad, kBefore, 1, 0x1000, 0x10, "first");
+  records.Add(Kind::kLoad, kBefore + 3, 2, 0x2000, 0x10, "early");
+  records.Add(Kind::kLoad, kAfter, 3, 0x3000, 0x10, "last");
+  records.Add(Kind::kUnload, kAfter, 3, 0x3000, 0x10);
+  const auto table = records.Build(&processes);
+  EXPECT_EQ(Text(table.FindAddress(kPid, 0x2000, kBefore + 2)), "backfilled early");
+  EXPECT_EQ(Text(table.FindAddress(kPid, 0x3000, kBefore + 2)), "unknown");
+  EXPECT_EQ(Text(table.FindAddress(kPid, 0x3000, kAfter)), "exact last");
+  EXPECT_EQ(Text(table.FindId(kPid, 9, 3, kBefore + 2)), "backfilled last");
+}
+
 TEST(MethodTable, ModulesAndTiers) {
   ClrRecords clr;
   for (const auto& [id, path, flags] : {std::tuple(uint64_t{5}, "C:\\w\\System.Core.DLL", ClrModule::kReadyToRun),
@@ -264,11 +287,11 @@ TEST_P(ManyOverlaps, NoQuadraticTime) {
   Records records;
   for (uint32_t i = 0; i < kMany; ++i) {
     switch (GetParam()) {
-      case 0: records.Add(Kind::kLoad, i, i + 1, 0x1000, 0x1000 + i); break;                // one place
+      case 0: records.Add(Kind::kLoad, i, i + 1, 0x1000, 0x1000 + i); break;                   // one place
       case 1: records.Add(Kind::kRundownEnd, i, i + 1, 0x1000 + i, 4 * kMany - 2 * i); break;  // nested
-      case 2: records.Add(Kind::kLoad, i, 1, 0x1000 + 16 * i, 16); break;                   // one id
-      case 3: records.Add(Kind::kUnload, i, i + 1, 0x1000 + i, kMany); break;               // staggered
-      case 4:                                                                              // many under large ones
+      case 2: records.Add(Kind::kLoad, i, 1, 0x1000 + 16 * i, 16); break;                      // one id
+      case 3: records.Add(Kind::kUnload, i, i + 1, 0x1000 + i, kMany); break;                  // staggered
+      case 4:                                                                                  // many under large ones
         if (i % 2 == 0) records.Add(Kind::kUnload, i / 2, i + 1, 0x1000 + 16 * i, 16);
         if (i % 2 == 1) records.Add(Kind::kRundownEnd, kMany + i, i + 1, 0x1000, 16 * kMany + i);
         break;
