@@ -219,7 +219,8 @@ class Run {
     const TraceContext& trace = args_.source.context();
     ETWPIPE_RETURN_IF_ERROR(Survey(trace));
     for (auto& planned : args_.plan.stages) {
-      ETWPIPE_RETURN_IF_ERROR(planned.stage->Bind({trace}).WithContext(planned.label));
+      ETWPIPE_RETURN_IF_ERROR(
+          planned.stage->Bind({trace, args_.sink.info().stores_annotations}).WithContext(planned.label));
       states_.push_back(planned.stage->NewState());
       summary_.stages.push_back({planned.label, 0, 0});
     }
@@ -277,8 +278,14 @@ class Run {
     auto pass = StartPass(order);
     if (!pass.ok()) return pass.status();
     const Plan& plan = args_.plan;
+    const auto any = [&](auto holds) {
+      return std::any_of(plan.stages.begin(), plan.stages.end(),
+                         [&](const PlannedStage& planned) { return holds(planned.stage->info()); });
+    };
+    const bool injects = any([](const StageInfo& info) { return info.injects; });
+    const bool rewrites = injects || any([](const StageInfo& info) { return info.rewrites; });
     ETWPIPE_RETURN_IF_ERROR(
-        args_.sink.Begin({args_.source.context(), plan.drops, plan.rewrites, plan.annotations, args_.diagnostics}));
+        args_.sink.Begin({args_.source.context(), plan.drops, rewrites, plan.annotations, args_.diagnostics}));
     std::vector<Step> steps = {FillStep(**pass)};
     if (!surveyors_.empty()) steps.push_back(SurveyStep(args_.source.context()));
     for (size_t i = 0; i < plan.stages.size(); ++i) {
@@ -288,8 +295,6 @@ class Run {
                          return stage.Process(ArgsFor(i, token)).WithContext(args_.plan.stages[i].label);
                        }});
     }
-    const bool injects = std::any_of(plan.stages.begin(), plan.stages.end(),
-                                     [](const PlannedStage& planned) { return planned.stage->info().injects; });
     next_injected_ = args_.source.context().info.next_injected;
     if (injects) steps.push_back({true, [this](Token& token) { return NumberInjected(token.batch); }});
     steps.push_back({false, [this](Token& token) {
@@ -333,22 +338,28 @@ class Run {
     for (size_t i = 0; i < args_.plan.stages.size(); ++i) {
       const Stage& stage = *args_.plan.stages[i].stage;
       if (!stage.info().injects) continue;
-      Token token;
-      ETWPIPE_RETURN_IF_ERROR(stage.AtEnd(ArgsFor(i, token)).WithContext(args_.plan.stages[i].label));
-      for (size_t next = i + 1; next < args_.plan.stages.size() && !token.batch.selection.empty(); ++next) {
-        const PlannedStage& later = args_.plan.stages[next];
-        ETWPIPE_RETURN_IF_ERROR(later.stage->Process(ArgsFor(next, token)).WithContext(later.label));
-      }
-      if (token.batch.selection.empty()) continue;
-      ETWPIPE_RETURN_IF_ERROR(NumberInjected(token.batch));
-      summary_.events_out += token.batch.selection.size();
-      auto chunk = args_.sink.Prepare(token.batch);
-      if (!chunk.ok()) return chunk.status();
-      ETWPIPE_RETURN_IF_ERROR(args_.sink.Cut(std::move(*chunk), token.blocks));
-      ETWPIPE_RETURN_IF_ERROR(EncodeAll(token.blocks));
-      ETWPIPE_RETURN_IF_ERROR(WriteAll(token.blocks));
+      for (bool more = true; more;) ETWPIPE_RETURN_IF_ERROR(InjectBatch(i, stage, more));
     }
     return {};
+  }
+
+  Status InjectBatch(size_t place, const Stage& stage, bool& more) {
+    Token token;
+    const auto again = stage.AtEnd(ArgsFor(place, token));
+    if (!again.ok()) return again.status().WithContext(args_.plan.stages[place].label);
+    more = *again;
+    for (size_t next = place + 1; next < args_.plan.stages.size() && !token.batch.selection.empty(); ++next) {
+      const PlannedStage& later = args_.plan.stages[next];
+      ETWPIPE_RETURN_IF_ERROR(later.stage->Process(ArgsFor(next, token)).WithContext(later.label));
+    }
+    if (token.batch.selection.empty()) return {};
+    ETWPIPE_RETURN_IF_ERROR(NumberInjected(token.batch));
+    summary_.events_out += token.batch.selection.size();
+    auto chunk = args_.sink.Prepare(token.batch);
+    if (!chunk.ok()) return chunk.status();
+    ETWPIPE_RETURN_IF_ERROR(args_.sink.Cut(std::move(*chunk), token.blocks));
+    ETWPIPE_RETURN_IF_ERROR(EncodeAll(token.blocks));
+    return WriteAll(token.blocks);
   }
 
   Result<std::unique_ptr<SourcePass>> StartPass(Order order) {

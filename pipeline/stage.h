@@ -63,8 +63,10 @@ class Stage {
 
   struct BindArgs {
     const TraceContext& trace;
+    bool stores_annotations = true;  ///< whether the sink keeps what stages annotate
   };
-  /// Called once when the input is known, before any event: resolves names and times. An error ends the run.
+  /// Called once when the input is known, before any event: resolves names and times. What the stage drops, rewrites or
+  /// injects may follow from it: info() counts as it is afterwards. An error ends the run.
   virtual Status Bind(const BindArgs&) { return {}; }
 
   /// State for one run; null if the stage keeps none.
@@ -83,9 +85,10 @@ class Stage {
   /// 0; they get their ids in the order of the output. It sets args.batch.buffer to null, since the batch is no longer
   /// part of a buffer.
   virtual Status Process(const ProcessArgs& args) const = 0;
-  /// After the last batch, once, for stages that inject: fills an empty batch with selected rows of its own, as above.
-  /// They pass the stages behind this one and the sink, so their timestamps must not be below those of the trace.
-  virtual Status AtEnd(const ProcessArgs& /*args*/) const { return {}; }
+  /// After the last batch, for stages that inject: fills an empty batch with selected rows of its own, as above, and
+  /// says whether it is to be asked again with another. The rows pass the stages behind this one and the sink, so their
+  /// timestamps must not be below those of the trace.
+  virtual Result<bool> AtEnd(const ProcessArgs& /*args*/) const { return false; }
 };
 
 }  // namespace etwpipe

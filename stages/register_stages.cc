@@ -1,5 +1,6 @@
 #include "stages/register_stages.h"
 
+#include "stages/enrich_method/enrich_method.h"
 #include "stages/enrich_process/enrich_process.h"
 #include "stages/enrich_stack/enrich_stack.h"
 #include "stages/filter_process/filter_process.h"
@@ -10,6 +11,7 @@
 namespace etwpipe {
 
 void RegisterStages(Registry& registry) {
+  registry.Add(EnrichMethodEntry());
   registry.Add(EnrichProcessEntry());
   registry.Add(EnrichStackEntry());
   registry.Add(FilterProcessEntry());

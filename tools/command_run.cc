@@ -175,7 +175,10 @@ class RunCommand final : public Subcommand {
       schemas = [recorder] { return recorder->Text(); };
     }
     const auto sink = output_.MakeSink(read_.spool_dir, recording == nullptr ? nullptr : recording->file(), schemas);
-    if (!plan.annotations.empty() && !sink->info().stores_annotations && !drop_annotations_) {
+    const bool all_kept = std::all_of(plan.stages.begin(), plan.stages.end(), [](const PlannedStage& planned) {
+      return planned.stage->info().produces.empty() || planned.stage->info().name == "enrich.method";
+    });
+    if (!all_kept && !sink->info().stores_annotations && !drop_annotations_) {
       Note(fmt::format("{}: an .{} stores no annotations; --drop-annotations hides this note", output_.path,
                        output_.to));
     }

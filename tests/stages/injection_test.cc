@@ -54,7 +54,7 @@ class NotesStage final : public Stage {
     return {};
   }
 
-  Status AtEnd(const ProcessArgs& args) const override {
+  Result<bool> AtEnd(const ProcessArgs& args) const override {
     EventHeader last;
     last.timestamp = int64_t{1} << 50;
     last.pid = 1;
@@ -64,7 +64,7 @@ class NotesStage final : public Stage {
       args.batch.rows.push_back(NoteOn(args, last));
     }
     args.batch.SelectAll();
-    return {};
+    return false;
   }
 
  private:

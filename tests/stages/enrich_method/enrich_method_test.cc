@@ -1,0 +1,199 @@
+// Names of methods in a recording: on events, and as rundown events of an output that describes none.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
+
+#include "formats/etl/etl_sink.h"
+#include "formats/etl/etl_verify.h"
+#include "formats/facts/method_reference.h"
+#include "formats/facts/method_table.h"
+#include "formats/facts/surveyors.h"
+#include "formats/open.h"
+#include "pipeline/byte_reader.h"
+#include "pipeline/executor.h"
+#include "stages/register_stages.h"
+#include "tests/support/collect.h"
+#include "tests/support/json.h"
+#include "tests/support/temp_folder.h"
+#include "tests/support/test_data.h"
+
+namespace etwpipe {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr const char* kSample = "net.4.5.2.x64.etl";
+
+Plan PlanOf(const std::vector<std::string>& stages) {
+  Registry registry;
+  RegisterStages(registry);
+  v1::PipelineConfig config;
+  for (const auto& argument : stages) {
+    const auto stage = ParseStageArgument(argument, registry);
+    EXPECT_TRUE(stage.ok()) << stage.status().message();
+    *config.add_stages() = *stage;
+  }
+  auto plan = MakePlan(config, registry);
+  EXPECT_TRUE(plan.ok()) << plan.status().message();
+  return std::move(*plan);
+}
+
+RunSummary RunInto(const fs::path& input, Plan plan, Sink& sink, int threads, std::unique_ptr<Source>& source) {
+  auto opened = OpenSource(input.string(), {});
+  EXPECT_TRUE(opened.ok()) << opened.status().message();
+  source = std::move(*opened);
+  const auto surveyors = facts::MakeSurveyors({});
+  EXPECT_TRUE(surveyors.ok());
+  Diagnostics diagnostics;
+  const auto summary = Execute({.source = *source,
+                                .plan = plan,
+                                .sink = sink,
+                                .threads = threads,
+                                .diagnostics = &diagnostics,
+                                .surveyors = surveyors->factory});
+  EXPECT_TRUE(summary.ok()) << summary.status().message();
+  return summary.ok() ? *summary : RunSummary();
+}
+
+RunSummary Relog(const fs::path& input, const fs::path& output, const std::vector<std::string>& stages, int threads) {
+  etl::EtlSinkOptions options;
+  options.path = output.string();
+  etl::EtlSink sink(options);
+  std::unique_ptr<Source> source;
+  return RunInto(input, PlanOf(stages), sink, threads, source);
+}
+
+// Keeps what a stage said of the events, too.
+class AnnotationSink final : public Sink {
+ public:
+  SinkInfo info() const override { return {Order::kTime, true}; }
+  Status Begin(const BeginArgs&) override { return {}; }
+  Result<std::unique_ptr<SinkChunk>> Prepare(EventBatch& batch) const override {
+    for (const uint16_t index : batch.selection) {
+      const EventHeader& row = batch.rows[index];
+      const auto text = [&](std::string_view name) -> std::string {
+        const AnnotationColumn* column = batch.FindAnnotation(name);
+        return column != nullptr && column->has(index) ? std::string(column->string(index)) : std::string();
+      };
+      const std::string outcome = text("enrich.method.method_outcome");
+      if (row.id == 190 || (row.id == 150 && row.opcode == 42)) {
+        ++outcomes[outcome];
+        names[{row.pid, LoadAt<uint64_t>(row.payload().data())}] =
+            text("enrich.method.method_namespace") + "." + text("enrich.method.method_name");
+      }
+      if (const std::string symbol = text("enrich.method.symbol"); !symbol.empty()) ++symbols;
+    }
+    return std::make_unique<SinkChunk>();
+  }
+  Status Cut(std::unique_ptr<SinkChunk>, std::vector<std::unique_ptr<SinkBlock>>&) override { return {}; }
+  Status CutEnd(std::vector<std::unique_ptr<SinkBlock>>&) override { return {}; }
+  Status Encode(SinkBlock&) const override { return {}; }
+  Status Write(SinkBlock&) override { return {}; }
+  Status Finish() override { return {}; }
+
+  // Run with one thread only.
+  mutable std::map<std::string, int> outcomes;
+  mutable std::map<std::pair<uint32_t, uint64_t>, std::string> names;
+  mutable int symbols = 0;
+};
+
+TEST(EnrichMethod, EveryEventWithAnIdGetsItsName) {
+  const auto input = test::SamplePath(kSample);
+  if (const auto missing = test::MissingData(input); !missing.empty()) GTEST_SKIP() << missing;
+  AnnotationSink sink;
+  std::unique_ptr<Source> source;
+  RunInto(input, PlanOf({"enrich.method"}), sink, 1, source);
+  EXPECT_EQ(sink.outcomes, (std::map<std::string, int>{{"exact", 16494}}));
+  EXPECT_EQ(sink.symbols, 79529) << "samples and one exception";
+  // The names are those that verbose records of the recording give, read here without the table.
+  std::map<std::pair<uint32_t, uint64_t>, std::set<std::string>> told;
+  test::CollectSink events;
+  std::unique_ptr<Source> again;
+  RunInto(input, PlanOf({}), events, 1, again);
+  const auto utf16 = [](const std::byte*& at) {
+    std::string text;
+    for (; LoadAt<uint16_t>(at) != 0; at += 2) text += static_cast<char>(LoadAt<uint16_t>(at));
+    at += 2;
+    return text;
+  };
+  for (const auto& event : events.events) {
+    if (event.header.id != 143 && event.header.id != 144) continue;
+    if (ToString(event.provider).substr(0, 8) != "e13c0d23" && ToString(event.provider).substr(0, 8) != "a669021c") {
+      continue;
+    }
+    const std::byte* at = event.bytes.data() + event.header.payload_begin;
+    const auto id = LoadAt<uint64_t>(at);
+    at += 36;
+    const std::string type = utf16(at);
+    told[{event.header.pid, id}].insert(type + "." + utf16(at));
+  }
+  ASSERT_FALSE(sink.names.empty());
+  for (const auto& [key, name] : sink.names) EXPECT_EQ(told[key].count(name), 1u) << name;
+}
+
+TEST(EnrichMethod, AnOutputWithoutDescriptionsGetsThem) {
+  const auto input = test::SamplePath(kSample);
+  if (const auto missing = test::MissingData(input); !missing.empty()) GTEST_SKIP() << missing;
+  const test::TempFolder folder;
+  const std::vector<std::string> stages = {"filter.where:event_id in (150, 190) and opcode in (42, 87)",
+                                           "enrich.method"};
+  const RunSummary summary = Relog(input, folder / "a.etl", stages, 1);
+  EXPECT_GT(summary.events_injected, 4096u) << "more than one batch holds";
+
+  // The output names its methods alone, and what it kept is unchanged.
+  AnnotationSink named;
+  std::unique_ptr<Source> source;
+  RunInto(folder / "a.etl", PlanOf({"enrich.method"}), named, 1, source);
+  EXPECT_EQ(named.outcomes, (std::map<std::string, int>{{"exact", 16494}}));
+  AnnotationSink original;
+  RunInto(input, PlanOf({"enrich.method"}), original, 1, source);
+  EXPECT_EQ(named.names, original.names);
+  std::map<EventInstanceId, std::vector<std::byte>> before;
+  test::CollectSink all;
+  RunInto(input, PlanOf({}), all, 1, source);
+  for (auto& event : all.events) before[event.header.instance_id] = std::move(event.bytes);
+  test::CollectSink kept;
+  RunInto(folder / "a.etl", PlanOf({}), kept, 1, source);
+  uint64_t injected = 0;
+  for (const auto& event : kept.events) {
+    if (InstanceIdSource(event.header.instance_id) == kInjectedSource) {
+      ++injected;
+    } else {
+      EXPECT_EQ(before[event.header.instance_id], event.bytes);
+    }
+  }
+  EXPECT_EQ(injected, summary.events_injected);
+  EXPECT_EQ(kept.events.size(), 16494 + injected);
+
+  const auto written = InputFile::Open((folder / "a.etl").string());
+  ASSERT_TRUE(written.ok());
+  const auto findings = etl::VerifyEtl(*written, 1, nullptr);
+  ASSERT_TRUE(findings.ok());
+  for (const VerifyFinding& finding : *findings) {
+    EXPECT_EQ(finding.level, VerifyFinding::Level::kOk) << finding.check << ": " << finding.text;
+  }
+  // A second run adds nothing: everything is described.
+  EXPECT_EQ(Relog(folder / "a.etl", folder / "b.etl", {"enrich.method"}, 1).events_injected, 0u);
+  EXPECT_EQ(Relog(input, folder / "c.etl", {stages[0], "enrich.method:names=none"}, 1).events_injected, 0u);
+}
+
+TEST(EnrichMethod, ThreadsDoNotShow) {
+  const auto input = test::SamplePath(kSample);
+  if (const auto missing = test::MissingData(input); !missing.empty()) GTEST_SKIP() << missing;
+  const test::TempFolder folder;
+  std::string first;
+  for (const int threads : {1, 4}) {
+    const fs::path output = folder / ("out" + std::to_string(threads));
+    Relog(input, output, {"filter.where:event_id == 190", "enrich.method"}, threads);
+    std::ifstream file(output, std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    ASSERT_FALSE(bytes.empty());
+    if (first.empty()) first = bytes;
+    EXPECT_TRUE(bytes == first);
+  }
+}
+
+}  // namespace
+}  // namespace etwpipe
