@@ -12,6 +12,18 @@ void AnnotationColumn::Reset(size_t rows) {
   list_values_.clear();
 }
 
+void AnnotationColumn::Reorder(std::span<const uint32_t> from) {
+  std::vector<uint64_t> bits(from.size());
+  std::vector<uint8_t> present(from.size());
+  for (size_t row = 0; row < from.size(); ++row) {
+    if (from[row] == kNoRow || !has(from[row])) continue;
+    bits[row] = bits_[from[row]];
+    present[row] = 1;
+  }
+  bits_ = std::move(bits);
+  present_ = std::move(present);
+}
+
 void AnnotationColumn::SetF64(size_t row, double value) { Set(row, std::bit_cast<uint64_t>(value)); }
 
 double AnnotationColumn::f64(size_t row) const { return std::bit_cast<double>(bits_[row]); }

@@ -39,6 +39,10 @@ class AnnotationColumn {
   /// Makes room for `rows` rows, all null.
   void Reset(size_t rows);
 
+  static constexpr uint32_t kNoRow = 0xFFFFFFFF;
+  /// Moves values: row i then has what row from[i] had, or null for kNoRow.
+  void Reorder(std::span<const uint32_t> from);
+
   void SetU64(size_t row, uint64_t value) { Set(row, value); }  ///< also instance ids
   void SetI64(size_t row, int64_t value) { Set(row, static_cast<uint64_t>(value)); }
   void SetF64(size_t row, double value);

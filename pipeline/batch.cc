@@ -31,6 +31,29 @@ void EventBatch::SelectAll() {
   std::iota(selection.begin(), selection.end(), uint16_t{0});
 }
 
+void EventBatch::Inject(std::span<const std::pair<uint16_t, EventHeader>> added) {
+  std::vector<EventHeader> placed;
+  std::vector<uint32_t> from;
+  size_t next = 0;     // of `added`, whose row has not come yet
+  size_t waiting = 0;  // of `added`, first whose place has not come yet
+  for (size_t i = 0; i < selection.size(); ++i) {
+    const EventHeader& row = rows[selection[i]];
+    placed.push_back(row);
+    from.push_back(selection[i]);
+    while (next < added.size() && added[next].first == selection[i]) ++next;
+    const EventHeader* follower = i + 1 < selection.size() ? &rows[selection[i + 1]] : nullptr;
+    if (follower != nullptr && follower->timestamp == row.timestamp && follower->cpu == row.cpu) continue;
+    for (; waiting < next; ++waiting) {
+      placed.push_back(added[waiting].second);
+      from.push_back(AnnotationColumn::kNoRow);
+    }
+  }
+  rows = std::move(placed);
+  SelectAll();
+  for (AnnotationColumn& column : annotations) column.Reorder(from);
+  buffer = nullptr;
+}
+
 AnnotationColumn* EventBatch::FindAnnotation(std::string_view name) {
   const auto found = std::find_if(annotations.begin(), annotations.end(),
                                   [&](const AnnotationColumn& column) { return column.info().name == name; });

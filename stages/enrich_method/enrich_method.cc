@@ -15,6 +15,7 @@
 #include "formats/facts/symbol_files.h"
 #include "pipeline/object_pool.h"
 #include "stages/enrich_method/code_addresses.h"
+#include "stages/enrich_method/name_events.h"
 #include "stages/enrich_method/options.pb.h"
 #include "stages/enrich_method/rundown_events.h"
 
@@ -55,7 +56,7 @@ class EnrichMethod final : public Stage {
  public:
   EnrichMethod(v1::EnrichMethodOptions::Names names, std::unique_ptr<facts::SymbolFiles> symbols)
       : info_(Describe()), names_(names), symbols_(std::move(symbols)) {
-    info_.injects = names_ == v1::EnrichMethodOptions::NAMES_RUNDOWN;
+    info_.injects = names_ == v1::EnrichMethodOptions::NAMES_RUNDOWN || names_ == v1::EnrichMethodOptions::NAMES_EVENTS;
   }
 
   const StageInfo& info() const override { return info_; }
@@ -82,16 +83,29 @@ class EnrichMethod final : public Stage {
     std::map<MethodKey, const facts::MethodVersion*> referenced;
     std::set<MethodKey> described;
     int64_t last = INT64_MIN;
+    const bool beside = names_ == v1::EnrichMethodOptions::NAMES_EVENTS;
+    std::vector<std::pair<uint16_t, EventHeader>> added;
     for (const uint16_t index : args.batch.selection) {
       const EventHeader& row = args.batch.rows[index];
       last = std::max(last, row.timestamp);
       MethodKey key;
       if (info_.injects && DescribesMethod(row, args.trace, key)) described.insert(key);
       const facts::MethodVersion* method = NameMethod(row, index, *scratch, columns);
+      if (beside && method != nullptr && method->named()) {
+        added.emplace_back(index, MethodNameEvent(args.batch, args.trace, row, *method, columns[kOutcome]->string(index)));
+      }
       if (method == nullptr) method = NameAddress(row, index, args.trace, *scratch, columns);
+      if (beside && columns[kSymbol]->has(index)) {
+        added.emplace_back(index, SymbolEvent(args.batch, args.trace, row, columns[kSymbol]->string(index)));
+      }
       if (info_.injects && method != nullptr) referenced.emplace(KeyOf(*method), method);
     }
     scratches_.Give(std::move(scratch));
+    if (beside) {
+      std::erase_if(added, [](const auto& event) { return event.second.record == nullptr; });
+      args.batch.Inject(added);
+      return {};
+    }
     if (!info_.injects || args.state == nullptr) return {};
     auto& seen = static_cast<Seen&>(*args.state);
     const std::lock_guard lock(seen.mutex);
@@ -102,6 +116,7 @@ class EnrichMethod final : public Stage {
   }
 
   Result<bool> AtEnd(const ProcessArgs& args) const override {
+    if (names_ == v1::EnrichMethodOptions::NAMES_EVENTS) return false;
     auto& seen = static_cast<Seen&>(*args.state);
     auto next = seen.referenced.begin();
     for (; next != seen.referenced.end() && args.batch.rows.size() < kMaxBatchRows; ++next) {

@@ -36,21 +36,12 @@ class NotesStage final : public Stage {
 
   Status Process(const ProcessArgs& args) const override {
     EventBatch& batch = args.batch;
-    std::vector<EventHeader> rows;
-    std::vector<EventHeader> notes;
-    for (size_t i = 0; i < batch.selection.size(); ++i) {
-      const EventHeader& row = batch.rows[batch.selection[i]];
-      rows.push_back(row);
-      if (row.instance_id % 7 == 0) notes.push_back(NoteOn(args, row));
-      // Behind the last record of that time on that processor.
-      const EventHeader* next = i + 1 < batch.selection.size() ? &batch.rows[batch.selection[i + 1]] : nullptr;
-      if (next != nullptr && next->timestamp == row.timestamp && next->cpu == row.cpu) continue;
-      rows.insert(rows.end(), notes.begin(), notes.end());
-      notes.clear();
+    std::vector<std::pair<uint16_t, EventHeader>> notes;
+    for (const uint16_t index : batch.selection) {
+      const EventHeader& row = batch.rows[index];
+      if (row.instance_id % 7 == 0) notes.emplace_back(index, NoteOn(args, row));
     }
-    batch.rows = std::move(rows);
-    batch.SelectAll();
-    batch.buffer = nullptr;
+    batch.Inject(notes);
     return {};
   }
 

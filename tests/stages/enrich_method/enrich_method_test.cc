@@ -179,6 +179,43 @@ TEST(EnrichMethod, AnOutputWithoutDescriptionsGetsThem) {
   EXPECT_EQ(Relog(input, folder / "c.etl", {stages[0], "enrich.method:names=none"}, 1).events_injected, 0u);
 }
 
+TEST(EnrichMethod, NamesStandBehindTheEventsTheyExplain) {
+  const auto input = test::SamplePath(kSample);
+  if (const auto missing = test::MissingData(input); !missing.empty()) GTEST_SKIP() << missing;
+  const test::TempFolder folder;
+  const RunSummary summary =
+      Relog(input, folder / "a.etl", {"filter.where:event_id in (80, 190)", "enrich.method:names=events"}, 2);
+  EXPECT_EQ(summary.events_injected, 274u) << "273 ids and the address of one exception";
+  AnnotationSink named;
+  std::unique_ptr<Source> source;
+  RunInto(input, PlanOf({"enrich.method"}), named, 1, source);
+  test::CollectSink all;
+  RunInto(folder / "a.etl", PlanOf({}), all, 1, source);
+  std::map<EventInstanceId, const test::CollectedEvent*> originals;
+  uint64_t checked = 0;
+  for (const auto& event : all.events) {
+    if (InstanceIdSource(event.header.instance_id) != kInjectedSource) {
+      originals[event.header.instance_id] = &event;
+      continue;
+    }
+    EXPECT_EQ(event.provider, GuidOf("56e4a0cd-0f35-5584-7110-f7ea1385f7bd"));
+    const std::byte* payload = event.bytes.data() + event.header.payload_begin;
+    const auto about = originals.find(LoadAt<EventInstanceId>(payload));
+    ASSERT_NE(about, originals.end()) << "it stands behind its event";
+    EXPECT_EQ(about->second->header.timestamp, event.header.timestamp);
+    EXPECT_EQ(about->second->header.pid, event.header.pid);
+    if (event.header.id != 10) continue;
+    ++checked;
+    std::string name;
+    for (const std::byte* at = payload + 16; LoadAt<uint16_t>(at) != 0; at += 2) {
+      name += static_cast<char>(LoadAt<uint16_t>(at));
+    }
+    const std::string full = named.names[{event.header.pid, LoadAt<uint64_t>(payload, 8)}];
+    EXPECT_EQ(full.substr(0, name.size() + 1), name + ".");
+  }
+  EXPECT_EQ(checked, 273u);
+}
+
 TEST(EnrichMethod, ThreadsDoNotShow) {
   const auto input = test::SamplePath(kSample);
   if (const auto missing = test::MissingData(input); !missing.empty()) GTEST_SKIP() << missing;
