@@ -72,8 +72,8 @@ struct EventBatch {
   }
   /// Adds selected rows behind others: `added` holds the index of a selected row and the new row that belongs to it, by
   /// index. A new row goes behind the last selected one of the same timestamp and processor that follows without a gap
-  /// (design.md section 7). Rows that are not selected go; annotations stay with their rows; the batch is no longer part
-  /// of a buffer.
+  /// (design.md section 7). Rows that are not selected go; annotations stay with their rows; the batch is no longer
+  /// part of a buffer.
   void Inject(std::span<const std::pair<uint16_t, EventHeader>> added);
   /// The column of that name, or null.
   AnnotationColumn* FindAnnotation(std::string_view name);

@@ -284,8 +284,14 @@ class Run {
     };
     const bool injects = any([](const StageInfo& info) { return info.injects; });
     const bool rewrites = injects || any([](const StageInfo& info) { return info.rewrites; });
+    // Columns of the input go on; a stage that produces one again writes it anew.
+    std::vector<AnnotationInfo> annotations = plan.annotations;
+    for (const AnnotationInfo& column : args_.source.context().info.annotations) {
+      const auto same = [&](const AnnotationInfo& other) { return other.name == column.name; };
+      if (std::none_of(annotations.begin(), annotations.end(), same)) annotations.push_back(column);
+    }
     ETWPIPE_RETURN_IF_ERROR(
-        args_.sink.Begin({args_.source.context(), plan.drops, rewrites, plan.annotations, args_.diagnostics}));
+        args_.sink.Begin({args_.source.context(), plan.drops, rewrites, annotations, args_.diagnostics}));
     std::vector<Step> steps = {FillStep(**pass)};
     if (!surveyors_.empty()) steps.push_back(SurveyStep(args_.source.context()));
     for (size_t i = 0; i < plan.stages.size(); ++i) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "pipeline/annotation.h"
 #include "pipeline/clock.h"
 #include "pipeline/event.h"
 #include "pipeline/facts.h"
@@ -48,6 +49,8 @@ struct TraceInfo {
   std::vector<SourceRecording> sources;
   uint64_t next_injected = 1;  ///< counter the next injected event gets (design.md section 5)
 
+  /// Annotation columns that an earlier run stored in the trace.
+  std::vector<AnnotationInfo> annotations;
   /// Schemas that an earlier run stored in the trace, in the text form of formats/schema.
   std::vector<std::string> embedded_schemas;
 

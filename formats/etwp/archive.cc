@@ -193,6 +193,7 @@ Status Archive::ReadDictionaries(Diagnostics* diagnostics) {
   const auto complete = add(index_.dictionary());
   if (!complete.ok()) return complete.status();
   info_.embedded_schemas = dictionary_.schemas();
+  info_.annotations = dictionary_.annotations();
   if (*complete) return {};
   for (const auto& entry : index_.dictionaries()) {
     const auto added = add(entry);

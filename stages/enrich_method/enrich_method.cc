@@ -92,7 +92,8 @@ class EnrichMethod final : public Stage {
       if (info_.injects && DescribesMethod(row, args.trace, key)) described.insert(key);
       const facts::MethodVersion* method = NameMethod(row, index, *scratch, columns);
       if (beside && method != nullptr && method->named()) {
-        added.emplace_back(index, MethodNameEvent(args.batch, args.trace, row, *method, columns[kOutcome]->string(index)));
+        added.emplace_back(index,
+                           MethodNameEvent(args.batch, args.trace, row, *method, columns[kOutcome]->string(index)));
       }
       if (method == nullptr) method = NameAddress(row, index, args.trace, *scratch, columns);
       if (beside && columns[kSymbol]->has(index)) {

@@ -9,8 +9,8 @@
 
 namespace etwpipe {
 
-/// A MethodName event (id 10) for `row`, in the memory of `batch`: timestamp, processor, pid and tid are those of the row.
-/// The row has no record where the names fit none.
+/// A MethodName event (id 10) for `row`, in the memory of `batch`: timestamp, processor, pid and tid are those of the
+/// row. The row has no record where the names fit none.
 EventHeader MethodNameEvent(EventBatch& batch, const TraceContext& trace, const EventHeader& row,
                             const facts::MethodVersion& method, std::string_view outcome);
 
