@@ -139,7 +139,7 @@ Result<SymbolFile> ReadSymbolFile(const std::filesystem::path& path, const Symbo
       text = {};
     }
     kept = text.size();
-    std::memmove(buffer.data(), text.data(), kept);
+    if (kept != 0) std::memmove(buffer.data(), text.data(), kept);
   }
   if (in.bad()) return Status::Input(fmt::format("{}: cannot read it: {}", path.string(), std::strerror(errno)));
   if ((kept != 0 || too_long || first) && !take({buffer.data(), kept})) return not_symbols();
