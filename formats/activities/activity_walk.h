@@ -1,0 +1,66 @@
+// Activities of a trace: the events that start and stop them, followed by a tracker. Two walks over the same events.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "formats/activities/activity.h"
+#include "formats/activities/tracker.h"
+#include "pipeline/trace_context.h"
+
+namespace etwpipe::activities {
+
+/// A set of ActivityKind.
+using KindSet = uint8_t;
+constexpr KindSet BitOf(ActivityKind kind) { return static_cast<KindSet>(1u << static_cast<unsigned>(kind)); }
+constexpr KindSet kDefaultKinds = 0x0F;  ///< app, clr, buildinsights, rules
+
+struct ActivityOptions {
+  KindSet kinds = kDefaultKinds;
+  DivisionRule division = DivisionRule::kLeaves;
+  bool sampled_cpu = false;
+};
+
+/// Facts that must be known before a walk.
+constexpr FactSet kWalkFacts = kSchemas | kMethods | kProcesses;
+
+/// The first walk: finds what the second must know before its first event. Every event in the order of design.md
+/// section 7. One thread at a time; `trace` outlives it.
+class HistoryWalk {
+ public:
+  HistoryWalk(const TraceContext& trace, const ActivityOptions& options);
+  ~HistoryWalk();
+  void Observe(const EventHeader& row);
+  ActivityHistory Finish();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// The second walk, and every further one: tells the listener of activities as their events come.
+class ActivityWalk {
+ public:
+  /// `history` is that of a HistoryWalk with the same options; all arguments outlive the walk. Activities without a
+  /// start begin now, so the listener is told of them in here.
+  ActivityWalk(const TraceContext& trace, const ActivityOptions& options, const ActivityHistory& history,
+               ActivityListener* listener);
+  ~ActivityWalk();
+  /// The next event; true if it starts or stops an activity. Activities whose end is known ahead stop before it.
+  bool Observe(const EventHeader& row);
+  /// After the last event: activities that still go on end.
+  void Finish();
+
+  const ActivityTracker& tracker() const;
+  /// Name of an activity by Activity::name: provider/task, GC, the function. Lives as long as the walk.
+  std::string_view NameOf(uint32_t name) const;
+  /// Module of a function; empty for others.
+  std::string_view ModuleOf(uint32_t name) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace etwpipe::activities
