@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "pipeline/event.h"
@@ -21,12 +22,13 @@ const char* ToString(CpuTime cpu_time);
 /// What has to be known of a processor before the first event: a first walk over the trace finds it.
 struct ProcessorHistory {
   struct BrokenRun {
-    int64_t since = 0;
-    int64_t end = 0;  ///< last event of the processor before the switch that does not fit
+    uint64_t run = 0;  ///< 0: before the first switch, n: since the n-th
+    int64_t end = 0;   ///< last event of the processor before the switch that does not fit
   };
   uint32_t first_thread = 0;  ///< ran before the first switch; 0: idle or unknown
-  bool switches = false;      ///< at least one switch
-  /// Runs whose end the switches do not tell, since switches were lost; by `since`.
+  int64_t first_since = 0;    ///< since when: the start of the trace or that of the thread
+  uint64_t switches = 0;
+  /// Runs whose end the switches do not tell, since switches were lost; in their order.
   std::vector<BrokenRun> broken;
 };
 
@@ -43,6 +45,8 @@ struct SwitchHistory {
 /// Collects a SwitchHistory: every event in the order of the trace, then Finish().
 class SwitchHistoryBuilder {
  public:
+  explicit SwitchHistoryBuilder(int64_t trace_start) : trace_start_(trace_start) {}
+
   /// An event of any kind on a processor.
   void Event(uint16_t processor, int64_t time) {
     if (processor >= processors_.size()) processors_.resize(size_t{processor} + 1);
@@ -52,8 +56,9 @@ class SwitchHistoryBuilder {
   }
   /// A context switch; instead of Event().
   void Switch(uint16_t processor, int64_t time, uint32_t new_thread, uint32_t old_thread);
-  /// A thread has ended: its runs end with it.
-  void ThreadEnd(uint32_t thread, int64_t time);
+  void ThreadStart(uint32_t thread, int64_t time) { starts_[thread] = time; }
+  /// A thread has ended: its run ends with it.
+  void ThreadEnd(uint32_t thread);
   SwitchHistory Finish();
 
  private:
@@ -61,10 +66,11 @@ class SwitchHistoryBuilder {
     bool events = false;
     bool known = false;  // what runs now
     uint32_t thread = 0;
-    int64_t since = 0;
     int64_t last_event = 0;
   };
+  int64_t trace_start_;
   std::vector<Processor> processors_;
+  std::unordered_map<uint32_t, int64_t> starts_;  // of threads
   SwitchHistory history_;
 };
 

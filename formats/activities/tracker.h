@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
-#include <span>
+#include <queue>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "formats/activities/activity.h"
@@ -56,12 +58,15 @@ struct ActivityHistory {
     bool nests = true;  ///< paired by its thread: among the missing starts of a thread the first to stop is innermost
   };
   std::vector<MissingStart> missing;  ///< in the order of their stops
+  /// Activities whose stop is earlier than their start. They take no part in the division and enclose nothing.
+  std::unordered_set<EventInstanceId> negative;
   SwitchHistory switches;
 };
 
 struct TrackerOptions {
   DivisionRule division = DivisionRule::kLeaves;
   int64_t trace_start = 0;   ///< where activities without a start begin
+  int64_t same_start = 0;    ///< two starts of a thread at most so many ticks apart are one that two providers tell
   bool sampled_cpu = false;  ///< CPU ticks from Sample() and not from Switch()
 };
 
@@ -124,7 +129,7 @@ class ActivityTracker {
   void ThreadEnd(uint32_t tid, int64_t time);
   /// The same for all threads of the process.
   void ProcessEnd(uint32_t pid, int64_t time);
-  /// The end of the trace: everything ends. `time` is that of the last event.
+  /// The end of the trace: everything ends, what StopAt() told at its time, the rest at `time`, that of the last event.
   void Finish(int64_t time);
 
   size_t open() const { return open_; }
@@ -133,10 +138,100 @@ class ActivityTracker {
   const ActivityCounts& counts() const { return counts_; }
 
  private:
-  struct Node;
+  static constexpr uint32_t kNone = 0xFFFFFFFF;
   struct Thread;
-  struct Processor;
-  // ... (implementation)
+
+  // An activity that goes on, or one that has stopped while descendants go on.
+  struct Node {
+    Activity activity;
+    Share share;
+    Thread* thread = nullptr;
+    uint32_t parent = kNone;
+    uint32_t tree = 0;  // its root
+    uint32_t below = kNone;
+    uint32_t above = kNone;
+    uint32_t live_children = 0;  // children that go on or have descendants that do
+    uint32_t open_children = 0;  // children that go on
+    int64_t children_since = 0;  // since when open_children is not 0
+    int64_t children_ticks = 0;  // while open_children was not 0
+    int64_t children_cpu = 0;    // inclusive, of children that are final
+    int64_t children_responsibility = 0;
+    bool open = false;
+    bool stop_known = false;  // an appointment stops it
+    bool divides = false;     // goes on in the sense of the division: open and not known to be negative
+    bool leaf = false;        // the divider has it
+    int64_t begun = 0;        // now_ at its start
+  };
+  struct Thread {
+    uint32_t pid = kNoId;
+    uint32_t innermost = kNone;
+    uint32_t processors = 0;  // that run it: more than one only where switches were lost
+    int64_t since = 0;        // not yet credited; if processors is not 0
+    int64_t started = 0;
+    bool has_started = false;
+  };
+  struct Processor {
+    bool known = false;  // what it runs
+    uint32_t thread = 0;
+    uint64_t run = 0;  // number of switches so far
+    size_t next_broken = 0;
+  };
+  // What is known to happen later.
+  struct Appointment {
+    enum class Kind : uint8_t { kStop, kRunBegins, kRunBreaks };
+    int64_t time = 0;
+    uint64_t order = 0;
+    Kind kind = Kind::kStop;
+    OpenActivity activity;
+    uint16_t processor = 0;
+    uint64_t run = 0;
+    bool operator>(const Appointment& other) const {
+      return time != other.time ? time > other.time : order > other.order;
+    }
+  };
+
+  OpenActivity Begin(const StartArgs& args, uint32_t parent, bool divides);
+  void End(uint32_t number, const StopArgs& args);
+  void SubtreeEnded(uint32_t number);
+  void MoveTo(int64_t time);
+  void Settle();
+  void Leave(Node& node);
+  void Keep(const Appointment& appointment);
+  void Make(const Appointment& due);
+  uint32_t NumberOf(OpenActivity activity) const;
+  OpenActivity OpenOf(uint32_t number) const;
+  Thread& ThreadOf(uint32_t tid);
+  Thread* FindThread(uint32_t tid);
+  void EndAll(Thread& thread, int64_t time);
+  void Credit(Thread& thread);
+  void RunBegins(Processor& processor, uint32_t tid);
+  void RunEnds(Processor& processor);
+  void Flag(uint32_t tid, ActivityFlag flag);
+  void ForgetIdleThreads();
+
+  TrackerOptions options_;
+  const ActivityHistory& history_;
+  ActivityListener silent_;
+  ActivityListener* listener_;
+  std::unique_ptr<Divider> divider_;
+  TickRounding rounding_;
+  int64_t now_;
+  int64_t divided_until_;          // an instant at which an activity began or ended
+  std::vector<uint32_t> changed_;  // may have become leaves at now_, or stopped being
+  uint32_t leaves_ = 0;
+  int64_t covered_ = 0;
+  size_t open_ = 0;
+  ActivityCounts counts_;
+  std::vector<Node> nodes_;
+  std::vector<uint32_t> free_;
+  std::unordered_map<uint32_t, Thread> threads_;
+  size_t threads_limit_ = 1 << 16;
+  uint32_t last_tid_ = kNoId;
+  Thread* last_thread_ = nullptr;
+  std::vector<Processor> processors_;
+  std::priority_queue<Appointment, std::vector<Appointment>, std::greater<>> appointments_;
+  uint64_t appointments_made_ = 0;
+  std::unordered_map<EventInstanceId, OpenActivity> missing_;
 };
 
 }  // namespace etwpipe::activities
