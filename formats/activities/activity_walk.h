@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include "formats/activities/activity.h"
 #include "formats/activities/tracker.h"
@@ -16,8 +17,26 @@ using KindSet = uint8_t;
 constexpr KindSet BitOf(ActivityKind kind) { return static_cast<KindSet>(1u << static_cast<unsigned>(kind)); }
 constexpr KindSet kDefaultKinds = 0x0F;  ///< app, clr, buildinsights, rules
 
+/// What a declared pair says of one event.
+struct DeclaredEvent {
+  uint32_t rule = 0;  ///< number of the pair
+  bool start = false;
+  bool strict = false;   ///< pairs on one thread; else anywhere in the process
+  std::string_view key;  ///< what start and stop have in common beside; valid until the next call
+};
+
+/// Pairs that the user declared (rule{ name start{where} stop{where} key nest }).
+class DeclaredPairs {
+ public:
+  virtual ~DeclaredPairs() = default;
+  /// What the rules say of the event: appended to `events`. One thread at a time.
+  virtual void Match(const EventHeader& row, std::vector<DeclaredEvent>& events) = 0;
+  virtual std::string_view NameOf(uint32_t rule) const = 0;
+};
+
 struct ActivityOptions {
   KindSet kinds = kDefaultKinds;
+  DeclaredPairs* rules = nullptr;  ///< may be null; outlives the walks
   DivisionRule division = DivisionRule::kLeaves;
   bool sampled_cpu = false;
 };
@@ -43,7 +62,7 @@ class HistoryWalk {
 class ActivityWalk {
  public:
   /// `history` is that of a HistoryWalk with the same options; all arguments outlive the walk. Activities without a
-  /// start begin now, so the listener is told of them in here.
+  /// start begin now: so the listener is told of them in here.
   ActivityWalk(const TraceContext& trace, const ActivityOptions& options, const ActivityHistory& history,
                ActivityListener* listener);
   ~ActivityWalk();

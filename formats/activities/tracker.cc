@@ -282,6 +282,7 @@ OpenActivity ActivityTracker::Begin(const StartArgs& args, uint32_t parent, bool
   }
   Node& node = nodes_[number];
   node.open = true;
+  node.strict = args.strict;
   node.parent = divides ? parent : kNone;
   node.tree = parent == kNone ? number : nodes_[parent].tree;
   Activity& activity = node.activity;
@@ -323,9 +324,11 @@ void ActivityTracker::Stop(OpenActivity activity, const StopArgs& args) {
   const uint32_t number = NumberOf(activity);
   if (number == kNone) return;
   if (args.ends_inner) {
-    while (nodes_[number].above != kNone) {
-      uint32_t innermost = nodes_[number].thread->innermost;
-      End(innermost, {.time = args.time, .flags = kUnbalanced});
+    Thread* thread = nodes_[number].thread;
+    for (uint32_t inner = thread == nullptr ? number : thread->innermost; inner != number;) {
+      const uint32_t below = nodes_[inner].below;
+      if (nodes_[inner].strict) End(inner, {.time = args.time, .flags = kUnbalanced});
+      inner = below;
     }
   }
   End(number, args);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <queue>
+#include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -34,6 +35,12 @@ class ActivityListener {
   virtual void OnFinal(const Activity&) {}
 };
 
+/// What an activity is called.
+struct ActivityName {
+  std::string text;    ///< Provider/Task, GC, Kind: entity, Namespace.Method(args)
+  std::string module;  ///< of a function, where it is known
+};
+
 /// What went wrong, counted.
 struct ActivityCounts {
   uint64_t started = 0;
@@ -48,6 +55,8 @@ struct ActivityCounts {
 
 /// What has to be known of a trace before its first event; found by a first walk, empty where nothing was found.
 struct ActivityHistory {
+  int64_t trace_start = 0;  ///< raw ticks of the first event
+  int64_t trace_stop = 0;   ///< of the last one
   struct MissingStart {
     EventInstanceId id = 0;  ///< of the stop record
     uint32_t pid = kNoId;
@@ -60,6 +69,10 @@ struct ActivityHistory {
   std::vector<MissingStart> missing;  ///< in the order of their stops
   /// Activities whose stop is earlier than their start. They take no part in the division and enclose nothing.
   std::unordered_set<EventInstanceId> negative;
+  /// Names that MissingStart::name gives by number.
+  std::vector<ActivityName> names;
+  /// Processes whose runtime tells when an exception has been handled (ExceptionThrown/Stop).
+  std::unordered_set<uint32_t> exceptions_stop;
   SwitchHistory switches;
 };
 
@@ -88,6 +101,7 @@ class ActivityTracker {
     uint16_t processor = 0;
     uint16_t flags = 0;
     ActivityKind kind = ActivityKind::kApp;
+    bool strict = false;    ///< cannot outlast an activity below it on its thread (StopArgs::ends_inner)
     OpenActivity parent{};  ///< none, or one that goes on no longer: the innermost of its thread
   };
   OpenActivity Start(const StartArgs& args);
@@ -97,7 +111,7 @@ class ActivityTracker {
     EventInstanceId id = 0;  ///< of the stop record; 0 if there is none
     uint32_t tid = kNoId;    ///< thread of the stop record
     uint16_t flags = 0;
-    bool ends_inner = false;  ///< activities above it on its thread end with it (kUnbalanced); else they go on
+    bool ends_inner = false;  ///< strict activities above it on its thread end with it (kUnbalanced)
   };
   /// Nothing happens if it goes on no longer.
   void Stop(OpenActivity activity, const StopArgs& args);
@@ -157,6 +171,7 @@ class ActivityTracker {
     int64_t children_cpu = 0;    // inclusive, of children that are final
     int64_t children_responsibility = 0;
     bool open = false;
+    bool strict = false;
     bool stop_known = false;  // an appointment stops it
     bool divides = false;     // goes on in the sense of the division: open and not known to be negative
     bool leaf = false;        // the divider has it

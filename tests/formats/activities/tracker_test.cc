@@ -545,6 +545,7 @@ TEST(ActivityTracker, NestsAMillionDeep) {
     args.time = i;
     args.id = static_cast<EventInstanceId>(i) + 1;
     args.tid = 4;
+    args.strict = true;
     open.push_back(tracker.Start(args));
   }
   // The outermost stops first and takes all others with it.
