@@ -29,7 +29,7 @@ struct CallTableCounts {
 /// An activity enters with its start, on the thread of its start, and leaves with its stop, whoever stops it; what is
 /// on its thread's stack meanwhile is inside it. Starts that are missing are at the beginning of the trace, stops that
 /// are missing at the end of thread, process or trace. One that stops before it starts is a call of zero ticks. Memory:
-/// as CallTimes, and with `keep_calls` 48 bytes a call and 16 a record.
+/// as CallTimes, and with `keep_calls` 40 bytes a call and 16 a record.
 class CallTable {
  public:
   static constexpr int kPasses = 2;
