@@ -286,6 +286,13 @@ class Run {
     const bool rewrites = injects || any([](const StageInfo& info) { return info.rewrites; });
     // Columns of the input go on; a stage that produces one again writes it anew.
     std::vector<AnnotationInfo> annotations = plan.annotations;
+    if (!args_.sink.info().stores_annotations) {
+      // What a stage tells by events of its own is not lost.
+      for (const PlannedStage& planned : plan.stages) {
+        if (!planned.stage->info().injects) continue;
+        for (const AnnotationInfo& column : planned.stage->info().produces) std::erase(annotations, column);
+      }
+    }
     for (const AnnotationInfo& column : args_.source.context().info.annotations) {
       const auto same = [&](const AnnotationInfo& other) { return other.name == column.name; };
       if (std::none_of(annotations.begin(), annotations.end(), same)) annotations.push_back(column);

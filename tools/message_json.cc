@@ -66,6 +66,8 @@ void WriteFields(JsonWriter& json, const Message& message) {
 
 }  // namespace
 
+void WriteMessage(JsonWriter& json, const Message& message) { WriteFields(json, message); }
+
 void WriteMessage(JsonWriter& json, std::string_view type, std::string_view bytes) {
   const auto* descriptor = google::protobuf::DescriptorPool::generated_pool()->FindMessageTypeByName(std::string(type));
   if (descriptor == nullptr) return json.Null();

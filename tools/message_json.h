@@ -5,7 +5,15 @@
 
 #include "tools/json_writer.h"
 
+namespace google::protobuf {
+class Message;
+}  // namespace google::protobuf
+
 namespace etwpipe {
+
+/// Writes a message: every field in the order of its declaration, by its name; fixed64 as an instance id, integers as
+/// numbers, what is absent as null.
+void WriteMessage(JsonWriter& json, const google::protobuf::Message& message);
 
 /// Writes the serialised message of that full name: every field in the order of its declaration, by its name; fixed64
 /// as an instance id, integers as numbers, what is absent as null. Null for a type this program does not know.

@@ -1,12 +1,10 @@
 #include "stages/annotate_activity/annotate_activity.h"
 
-#include <fmt/format.h>
-
 #include <utility>
 #include <vector>
 
 #include "formats/activities/activity_table.h"
-#include "stages/annotate_activity/declared_pairs.h"
+#include "stages/annotate_activity/chosen_activities.h"
 #include "stages/annotate_activity/options.pb.h"
 #include "stages/annotate_activity/timing_event.h"
 
@@ -47,10 +45,9 @@ struct State : StageState {
 
 class AnnotateActivity : public Stage {
  public:
-  AnnotateActivity(const ActivityOptions& walk, Options::Events events, std::unique_ptr<RulePairs> rules)
-      : info_(Describe()), walk_(walk), events_(events), rules_(std::move(rules)) {
-    info_.facts |= rules_->facts();
-    if (!rules_->empty()) walk_.rules = rules_.get();
+  AnnotateActivity(ChosenActivities chosen, Options::Events events)
+      : info_(Describe()), chosen_(std::move(chosen)), events_(events) {
+    info_.facts = chosen_.facts;
     info_.injects = events_ == Options::EVENTS_ALWAYS;
   }
 
@@ -58,12 +55,12 @@ class AnnotateActivity : public Stage {
 
   Status Bind(const BindArgs& args) override {
     trace_ = &args.trace;
-    rules_->Bind(args.trace);
+    chosen_.rules->Bind(args.trace);
     if (events_ == Options::EVENTS_AUTO) info_.injects = !args.stores_annotations;
     return {};
   }
 
-  std::unique_ptr<StageState> NewState() const override { return std::make_unique<State>(*trace_, walk_); }
+  std::unique_ptr<StageState> NewState() const override { return std::make_unique<State>(*trace_, chosen_.walk); }
 
   Status Analyze(const ProcessArgs& args, int pass) const override {
     static_cast<State&>(*args.state).table.Observe(args.batch, pass);
@@ -109,29 +106,16 @@ class AnnotateActivity : public Stage {
   }
 
   StageInfo info_;
-  ActivityOptions walk_;
+  ChosenActivities chosen_;
   Options::Events events_;
-  std::unique_ptr<RulePairs> rules_;
   const TraceContext* trace_ = nullptr;
 };
 
 Result<std::unique_ptr<Stage>> Make(const google::protobuf::Message& message) {
   const auto& options = static_cast<const Options&>(message);
-  ActivityOptions walk;
-  if (!options.kinds().empty()) walk.kinds = 0;
-  for (const std::string& name : options.kinds()) {
-    const auto kind = activities::KindFromText(name);
-    if (!kind) {
-      return Status::InvalidArgument(
-          fmt::format("option kinds: no kind \"{}\"; there are app, clr, buildinsights, rules, process, thread", name));
-    }
-    walk.kinds |= activities::BitOf(*kind);
-  }
-  if (options.division() == Options::DIVISION_ROOTS) walk.division = activities::DivisionRule::kRoots;
-  walk.sampled_cpu = options.cpu() == Options::CPU_SAMPLES;
-  auto rules = RulePairs::Parse(options.rule());
-  if (!rules.ok()) return rules.status();
-  return std::unique_ptr<Stage>(std::make_unique<AnnotateActivity>(walk, options.events(), std::move(*rules)));
+  auto chosen = ChooseActivities(options);
+  if (!chosen.ok()) return chosen.status();
+  return std::unique_ptr<Stage>(std::make_unique<AnnotateActivity>(std::move(*chosen), options.events()));
 }
 
 }  // namespace

@@ -8,9 +8,8 @@
 #include <string_view>
 #include <utility>
 
-#include "formats/activities/activity_table.h"
 #include "formats/activities/call_table.h"
-#include "stages/annotate_activity/declared_pairs.h"
+#include "stages/annotate_activity/chosen_activities.h"
 #include "stages/annotate_instrumentation/options.pb.h"
 #include "stages/duration.h"
 
@@ -57,19 +56,17 @@ struct State : StageState {
 
 class AnnotateInstrumentation : public Stage {
  public:
-  AnnotateInstrumentation(const ActivityOptions& walk, OsPolicy policy, int64_t overhead,
-                          std::unique_ptr<RulePairs> rules)
-      : info_(Describe()), walk_(walk), overhead_(overhead), rules_(std::move(rules)) {
+  AnnotateInstrumentation(ChosenActivities chosen, OsPolicy policy, int64_t overhead)
+      : info_(Describe()), chosen_(std::move(chosen)), overhead_(overhead) {
     calls_.policy = policy;
-    info_.facts |= rules_->facts();
-    if (!rules_->empty()) walk_.rules = rules_.get();
+    info_.facts = static_cast<FactSet>(info_.facts | chosen_.facts);
   }
 
   const StageInfo& info() const override { return info_; }
 
   Status Bind(const BindArgs& args) override {
     trace_ = &args.trace;
-    rules_->Bind(args.trace);
+    chosen_.rules->Bind(args.trace);
     constexpr int64_t kSecond = 1'000'000'000;
     const int64_t frequency = args.trace.info.clock.frequency;
     const Int128 ticks = (Int128{overhead_} * frequency + kSecond / 2) / kSecond;
@@ -82,7 +79,9 @@ class AnnotateInstrumentation : public Stage {
     return {};
   }
 
-  std::unique_ptr<StageState> NewState() const override { return std::make_unique<State>(*trace_, walk_, calls_); }
+  std::unique_ptr<StageState> NewState() const override {
+    return std::make_unique<State>(*trace_, chosen_.walk, calls_);
+  }
 
   Status Analyze(const ProcessArgs& args, int pass) const override {
     static_cast<State&>(*args.state).table.Observe(args.batch, pass);
@@ -121,25 +120,19 @@ class AnnotateInstrumentation : public Stage {
   }
 
   StageInfo info_;
-  ActivityOptions walk_;
+  ChosenActivities chosen_;
   CallOptions calls_;
   int64_t overhead_;  // nanoseconds
-  std::unique_ptr<RulePairs> rules_;
   const TraceContext* trace_ = nullptr;
 };
 
 Result<std::unique_ptr<Stage>> Make(const google::protobuf::Message& message) {
   const auto& options = static_cast<const Options&>(message);
-  ActivityOptions walk;
-  if (!options.kinds().empty()) walk.kinds = 0;
-  for (const std::string& name : options.kinds()) {
-    const auto kind = activities::KindFromText(name);
-    if (!kind) {
-      return Status::InvalidArgument(
-          fmt::format("option kinds: no kind \"{}\"; there are app, clr, buildinsights, rules, process, thread", name));
-    }
-    walk.kinds |= activities::BitOf(*kind);
-  }
+  v1::AnnotateActivityOptions choice;
+  *choice.mutable_kinds() = options.kinds();
+  *choice.mutable_rule() = options.rule();
+  auto chosen = ChooseActivities(choice);
+  if (!chosen.ok()) return chosen.status();
   int64_t overhead = 0;
   if (!options.overhead().empty()) {
     std::string reason;
@@ -147,10 +140,8 @@ Result<std::unique_ptr<Stage>> Make(const google::protobuf::Message& message) {
     if (!parsed) return Status::InvalidArgument(fmt::format("option overhead: {}", reason));
     overhead = *parsed;
   }
-  auto rules = RulePairs::Parse(options.rule());
-  if (!rules.ok()) return rules.status();
   const OsPolicy policy = options.policy() == Options::POLICY_VS ? OsPolicy::kVs : OsPolicy::kDefault;
-  return std::unique_ptr<Stage>(std::make_unique<AnnotateInstrumentation>(walk, policy, overhead, std::move(*rules)));
+  return std::unique_ptr<Stage>(std::make_unique<AnnotateInstrumentation>(std::move(*chosen), policy, overhead));
 }
 
 }  // namespace
