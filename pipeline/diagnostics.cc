@@ -52,6 +52,9 @@ constexpr std::array<DiagnosticInfo, static_cast<size_t>(DiagnosticId::kCount)> 
     {"activity-unbalanced", Severity::kInfo, "activities were ended by the stop of one below them on their thread"},
     {"activity-negative", Severity::kInfo, "activities stop before they start; they count as zero ticks long"},
     {"switches-lost", Severity::kInfo, "context switches are missing; CPU ticks of activities are too low"},
+    {"calls-unordered", Severity::kInfo, "calls ended while calls above them on their stack went on"},
+    {"os-event-unattributed", Severity::kInfo,
+     "disk, file or fault records do not tell their thread; its application ticks are too high"},
 }};
 
 // Total order, so that what is kept does not depend on the order of the calls.

@@ -58,6 +58,8 @@ enum class DiagnosticId : uint8_t {
   kActivityUnbalanced,      ///< activity-unbalanced
   kActivityNegative,        ///< activity-negative
   kSwitchesLost,            ///< switches-lost
+  kCallsUnordered,          ///< calls-unordered
+  kOsEventUnattributed,     ///< os-event-unattributed
   kCount,
 };
 
