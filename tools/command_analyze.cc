@@ -3,46 +3,45 @@
 
 #include <algorithm>
 #include <boost/program_options.hpp>
+#include <functional>
 #include <limits>
 
+#include "formats/activities/call_report.h"
 #include "stages/annotate_activity/chosen_activities.h"
-#include "stages/annotate_activity/timing_event.h"
-#include "tools/activity_report.h"
+#include "tools/analyze_report.h"
 #include "tools/commands.h"
 #include "tools/common_options.h"
 #include "tools/config_file.h"
-#include "tools/csv_rows.h"
-#include "tools/json_writer.h"
-#include "tools/message_json.h"
 #include "tools/null_sink.h"
 #include "tools/read_trace.h"
 #include "tools/standard_output.h"
-#include "tools/table.h"
 
 namespace etwpipe {
 namespace {
 
 namespace po = boost::program_options;
-using activities::Activity;
 using activities::ActivityTable;
+using activities::CallTable;
 
-// Fills a table while a trace is read twice.
+// Fills a table (ActivityTable, CallTable) while a trace is read twice.
+template <typename Table>
 class Collect final : public Stage {
  public:
-  explicit Collect(ChosenActivities chosen) : chosen_(std::move(chosen)) {
+  using Make = std::function<std::unique_ptr<Table>(const TraceContext&, const activities::ActivityOptions&)>;
+  Collect(ChosenActivities chosen, Make make) : chosen_(std::move(chosen)), make_(std::move(make)) {
     info_.name = "activities";
     info_.summary = "collects activities";
     info_.needs = StageNeeds::kPayload;
     info_.facts = static_cast<FactSet>(chosen_.facts | kThreads);
     info_.order = Order::kTime;
     info_.ordered = true;
-    info_.analysis_passes = ActivityTable::kPasses - 1;
+    info_.analysis_passes = Table::kPasses - 1;
   }
 
   const StageInfo& info() const override { return info_; }
   Status Bind(const BindArgs& args) override {
     chosen_.rules->Bind(args.trace);
-    table_ = std::make_unique<ActivityTable>(args.trace, chosen_.walk);
+    table_ = make_(args.trace, chosen_.walk);
     return {};
   }
   Status Analyze(const ProcessArgs& args, int pass) const override {
@@ -50,247 +49,24 @@ class Collect final : public Stage {
     return {};
   }
   Status Process(const ProcessArgs& args) const override {
-    table_->Observe(args.batch, ActivityTable::kPasses - 1);
+    table_->Observe(args.batch, Table::kPasses - 1);
     return {};
   }
-  ActivityTable& table() const { return *table_; }
+  Table& table() const { return *table_; }
 
  private:
   StageInfo info_;
   ChosenActivities chosen_;
-  std::unique_ptr<ActivityTable> table_;
+  Make make_;
+  std::unique_ptr<Table> table_;
 };
-
-struct Report {
-  const std::string& file;
-  const TraceContext& trace;
-  const ActivityTable& table;
-  ReportOrder order = ReportOrder::kResponsibility;
-  size_t top = 0;  // 0: all
-
-  size_t Shown(size_t rows) const { return top == 0 ? rows : std::min(top, rows); }
-};
-
-std::string Milliseconds(const Report& report, int64_t ticks) {
-  const int64_t frequency = report.trace.info.clock.frequency;
-  const auto microseconds = static_cast<int64_t>(Int128{ticks} * 1'000'000 / frequency);
-  return fmt::format("{}.{:03}", Grouped(static_cast<uint64_t>(microseconds / 1000)), microseconds % 1000);
-}
-
-// One digit behind the point, cut off.
-std::string Percent(int64_t part, int64_t whole) {
-  if (whole <= 0) return "0.0";
-  const auto tenths = static_cast<int64_t>(Int128{part} * 1000 / whole);
-  return fmt::format("{}.{}", tenths / 10, tenths % 10);
-}
-
-std::string Bar(int64_t part, int64_t whole) {
-  constexpr int64_t kWidth = 20;
-  const auto filled =
-      whole <= 0
-          ? 0
-          : static_cast<size_t>(std::clamp(static_cast<int64_t>(Int128{part} * kWidth / whole), int64_t{0}, kWidth));
-  return std::string(filled, '#') + std::string(kWidth - filled, '.');
-}
-
-void WriteTotals(JsonWriter& json, const Report& report) {
-  int64_t responsibility = 0;
-  for (const Activity& activity : report.table.all()) responsibility += activity.exclusive_responsibility;
-  json.Key("totals").BeginObject();
-  json.Key("activities").Uint(report.table.all().size());
-  json.Key("covered").Int(report.table.covered());
-  json.Key("responsibility").Int(responsibility);
-  json.Key("cpu_time").String(ToString(report.table.cpu_time()));
-  const auto& counts = report.table.counts();
-  json.Key("unterminated").Uint(counts.unterminated);
-  json.Key("truncated_start").Uint(counts.truncated_start);
-  json.Key("unbalanced").Uint(counts.unbalanced);
-  json.Key("migrated").Uint(counts.migrated);
-  json.Key("negative").Uint(counts.negative);
-  json.Key("late_children").Uint(counts.late_children);
-  json.Key("switches_lost").Uint(report.table.history().switches.anomalies);
-  json.EndObject();
-}
-
-void BeginJson(JsonWriter& json, const Report& report) {
-  json.BeginObject();
-  json.Key("file").String(report.file);
-  json.Key("tick_frequency").Int(report.trace.info.clock.frequency);
-}
-
-std::string ActivitiesJson(const Report& report) {
-  JsonWriter json;
-  BeginJson(json, report);
-  const auto sorted = SortedActivities(report.table, report.order);
-  json.Key("activities").BeginArray();
-  v1::ActivityTiming timing;
-  for (size_t i = 0; i < report.Shown(sorted.size()); ++i) {
-    FillTiming(report.table, *sorted[i], timing);
-    WriteMessage(json, timing);
-  }
-  json.EndArray();
-  WriteTotals(json, report);
-  json.EndObject();
-  return std::string(json.text()) + "\n";
-}
-
-std::string ThreadsJson(const Report& report) {
-  JsonWriter json;
-  BeginJson(json, report);
-  const auto rows = ThreadRows(report.table, report.trace, report.order);
-  json.Key("threads").BeginArray();
-  for (size_t i = 0; i < report.Shown(rows.size()); ++i) {
-    const ThreadRow& row = rows[i];
-    json.BeginObject();
-    json.Key("pid");
-    row.pid == kNoId ? json.Null() : json.Uint(row.pid);
-    json.Key("tid");
-    row.tid == kNoId ? json.Null() : json.Uint(row.tid);
-    json.Key("process").StringOrNull(row.process);
-    json.Key("name").StringOrNull(row.name);
-    json.Key("activities").Uint(row.activities);
-    json.Key("duration").Int(row.duration);
-    json.Key("cpu").Int(row.cpu);
-    json.Key("responsibility").Int(row.responsibility);
-    json.EndObject();
-  }
-  json.EndArray();
-  WriteTotals(json, report);
-  json.EndObject();
-  return std::string(json.text()) + "\n";
-}
-
-std::string IdText(uint32_t id) { return id == kNoId ? std::string() : std::to_string(id); }
-
-std::string ActivitiesCsv(const Report& report) {
-  fmt::memory_buffer out;
-  AppendChars(out,
-              "event_instance_id,name,parent,pid,tid,start,stop,duration,exclusive_duration,cpu,exclusive_cpu,"
-              "responsibility,exclusive_responsibility,flags,kind\n");
-  const auto sorted = SortedActivities(report.table, report.order);
-  for (size_t i = 0; i < report.Shown(sorted.size()); ++i) {
-    const Activity& activity = *sorted[i];
-    fmt::format_to(std::back_inserter(out), "{},", activity.id);
-    AppendCell(out, report.table.NameOf(activity));
-    fmt::format_to(std::back_inserter(out), ",{},{},{},{},{},{},{},{},{},{},{},",
-                   activity.parent == 0 ? std::string() : std::to_string(activity.parent), IdText(activity.pid),
-                   IdText(activity.tid), activity.start, activity.stop, activity.duration(),
-                   activity.exclusive_duration, activity.cpu, activity.exclusive_cpu, activity.responsibility,
-                   activity.exclusive_responsibility);
-    AppendChars(out, fmt::format("{}", fmt::join(activities::FlagNames(activity.flags), ";")));
-    fmt::format_to(std::back_inserter(out), ",{}\n", activities::ToString(activity.kind));
-  }
-  return fmt::to_string(out);
-}
-
-std::string ThreadsCsv(const Report& report) {
-  fmt::memory_buffer out;
-  AppendChars(out, "pid,tid,process,name,activities,duration,cpu,responsibility\n");
-  const auto rows = ThreadRows(report.table, report.trace, report.order);
-  for (size_t i = 0; i < report.Shown(rows.size()); ++i) {
-    const ThreadRow& row = rows[i];
-    fmt::format_to(std::back_inserter(out), "{},{},", IdText(row.pid), IdText(row.tid));
-    AppendCell(out, row.process);
-    out.push_back(',');
-    AppendCell(out, row.name);
-    fmt::format_to(std::back_inserter(out), ",{},{},{},{}\n", row.activities, row.duration, row.cpu,
-                   row.responsibility);
-  }
-  return fmt::to_string(out);
-}
-
-std::string Head(const Report& report) {
-  const Colours colours = ColoursFor(1);
-  const auto& counts = report.table.counts();
-  std::string text = fmt::format("{}{}{}: {} activities over {} ms of wall-clock time, CPU time: {}\n", colours.bold,
-                                 Printable(report.file), colours.reset, Grouped(report.table.all().size()),
-                                 Milliseconds(report, report.table.covered()), ToString(report.table.cpu_time()));
-  std::string odd;
-  const auto say = [&](uint64_t count, std::string_view what) {
-    if (count != 0) odd += fmt::format("{}{} {}", odd.empty() ? "" : ", ", Grouped(count), what);
-  };
-  say(counts.unterminated, "without a stop");
-  say(counts.truncated_start, "without a start");
-  say(counts.unbalanced, "unbalanced");
-  say(counts.negative, "with a stop before the start");
-  say(report.table.history().switches.anomalies, "context switches lost");
-  if (!odd.empty()) text += fmt::format("  {}{}{}\n", colours.yellow, odd, colours.reset);
-  return text;
-}
-
-std::string Left(size_t shown, size_t rows) {
-  return shown == rows ? std::string() : fmt::format("  ... and {} more (--top 0 shows all)\n", Grouped(rows - shown));
-}
-
-std::string ActivitiesText(const Report& report) {
-  constexpr auto kRight = Table::Align::kRight;
-  Table table({{"responsible ms", kRight},
-               {"%", kRight},
-               {""},
-               {"own ms", kRight},
-               {"cpu ms", kRight},
-               {"duration ms", kRight},
-               {"pid", kRight},
-               {"tid", kRight},
-               {"activity"}});
-  const auto sorted = SortedActivities(report.table, report.order);
-  const size_t shown = report.Shown(sorted.size());
-  int64_t own = 0;
-  for (size_t i = 0; i < shown; ++i) {
-    const Activity& activity = *sorted[i];
-    own += activity.exclusive_responsibility;
-    std::string name(report.table.NameOf(activity));
-    if (activity.flags != 0) name += fmt::format(" ({})", fmt::join(activities::FlagNames(activity.flags), ", "));
-    table.Add({Milliseconds(report, activity.responsibility), Percent(activity.responsibility, report.table.covered()),
-               Bar(activity.responsibility, report.table.covered()),
-               Milliseconds(report, activity.exclusive_responsibility), Milliseconds(report, activity.cpu),
-               Milliseconds(report, activity.duration()), IdText(activity.pid), IdText(activity.tid), std::move(name)});
-  }
-  std::string text = Head(report);
-  if (!table.empty()) text += table.ToText("  ");
-  text += Left(shown, sorted.size());
-  text += fmt::format("  own time of the rows shown: {} ms of {} ms\n", Milliseconds(report, own),
-                      Milliseconds(report, report.table.covered()));
-  return text;
-}
-
-std::string ThreadsText(const Report& report) {
-  constexpr auto kRight = Table::Align::kRight;
-  Table table({{"responsible ms", kRight},
-               {"%", kRight},
-               {""},
-               {"cpu ms", kRight},
-               {"own duration ms", kRight},
-               {"activities", kRight},
-               {"pid", kRight},
-               {"tid", kRight},
-               {"process"},
-               {"thread"}});
-  const auto rows = ThreadRows(report.table, report.trace, report.order);
-  const size_t shown = report.Shown(rows.size());
-  int64_t sum = 0;
-  for (size_t i = 0; i < shown; ++i) {
-    const ThreadRow& row = rows[i];
-    sum += row.responsibility;
-    table.Add({Milliseconds(report, row.responsibility), Percent(row.responsibility, report.table.covered()),
-               Bar(row.responsibility, report.table.covered()), Milliseconds(report, row.cpu),
-               Milliseconds(report, row.duration), Grouped(row.activities), IdText(row.pid), IdText(row.tid),
-               row.process, row.name});
-  }
-  std::string text = Head(report);
-  if (!table.empty()) text += table.ToText("  ");
-  text += Left(shown, rows.size());
-  text += fmt::format("  the rows shown: {} ms of {} ms\n", Milliseconds(report, sum),
-                      Milliseconds(report, report.table.covered()));
-  return text;
-}
 
 class AnalyzeCommand final : public Subcommand {
  public:
   CommandHelp help() const override {
     return {
         .name = "analyze",
-        .summary = "Reports what the time of a trace was spent on: activities and threads.",
+        .summary = "Reports what the time of a trace was spent on: activities, functions and threads.",
         .arguments = "FILE",
         .details =
             "An activity is what has a start and a stop: pairs of events of a provider, of the CLR, of a build. Every "
@@ -306,15 +82,18 @@ class AnalyzeCommand final : public Subcommand {
   }
 
   void AddOptions(po::options_description& options) override {
-    options.add_options()                                                                                        //
-        ("report", po::value(&report_)->value_name("activities|threads"), "what to list (default: activities)")  //
+    options.add_options()  //
+        ("report", po::value(&report_)->value_name("activities|functions|threads"),
+         "what to list (default: activities)")  //
         ("sort", po::value(&sort_)->value_name("responsibility|cpu|duration"),
          "largest first (default: responsibility)")                                                            //
         ("top", po::value(&top_)->value_name("N"), "rows to show, 0 for all (default: 20 in text, else all)")  //
         ("kinds", po::value(&kinds_)->value_name("KIND,..."),
          "what counts: app, clr, buildinsights, rules (default: these), process, thread")  //
         ("division", po::value(&division_)->value_name("leaves|roots"),
-         "how an instant is divided (default: leaves)")                                                             //
+         "how an instant is divided (default: leaves)")  //
+        ("os-events", po::value(&os_events_)->value_name("default|vs"),
+         "what leaves an interval out of the application values of functions")                                      //
         ("cpu", po::value(&cpu_)->value_name("switches|samples"), "where CPU time comes from (default: switches)")  //
         ("config", po::value(&config_)->value_name("FILE"),
          "take the options of the annotate.activity stage in FILE, rules included");
@@ -328,8 +107,9 @@ class AnalyzeCommand final : public Subcommand {
     ETWPIPE_RETURN_IF_ERROR(format_.Check());
     ETWPIPE_RETURN_IF_ERROR(fail_on_.Check());
     ETWPIPE_RETURN_IF_ERROR(read_.Check());
-    ETWPIPE_RETURN_IF_ERROR(CheckChoice("--report", report_, {"activities", "threads"}));
+    ETWPIPE_RETURN_IF_ERROR(CheckChoice("--report", report_, {"activities", "functions", "threads"}));
     ETWPIPE_RETURN_IF_ERROR(CheckChoice("--sort", sort_, {"responsibility", "cpu", "duration"}));
+    ETWPIPE_RETURN_IF_ERROR(CheckChoice("--os-events", os_events_, {"default", "vs"}));
     v1::AnnotateActivityOptions options;
     ETWPIPE_RETURN_IF_ERROR(ReadOptionsOf(args.registry, options));
     auto chosen = ChooseActivities(options);
@@ -339,40 +119,72 @@ class AnalyzeCommand final : public Subcommand {
 
     const std::string& file = args.arguments.front();
     Diagnostics diagnostics;
-    Plan plan;
-    plan.Append(std::make_unique<Collect>(std::move(*chosen)));
-    const auto& collect = static_cast<const Collect&>(*plan.stages.front().stage);
-    NullSink sink;
-    const auto source = ReadTrace({.path = file,
-                                   .options = read_,
-                                   .sink = sink,
-                                   .cancel = args.cancel,
-                                   .diagnostics = &diagnostics,
-                                   .plan = &plan,
-                                   .surveyors = *surveyors});
+    const auto source = report_ == "functions" ? Functions(file, std::move(*chosen), *surveyors, diagnostics, args)
+                                               : Activities(file, std::move(*chosen), *surveyors, diagnostics, args);
     if (!source.ok()) return source.status();
-    ActivityTable& table = collect.table();
-    table.Finish();
-    const size_t top = top_ != kDefaultTop ? top_ : format_.value == "text" ? size_t{20} : size_t{0};
-    const Report report{file, (*source)->context(), table, Order(), top};
-    ETWPIPE_RETURN_IF_ERROR(Print(TextOf(report)));
-    return fail_on_.Judge(file, report.trace.info, diagnostics);
+    return fail_on_.Judge(file, (*source)->context().info, diagnostics);
   }
 
  private:
   static constexpr size_t kDefaultTop = std::numeric_limits<size_t>::max();
 
-  ReportOrder Order() const {
-    if (sort_ == "cpu") return ReportOrder::kCpu;
-    return sort_ == "duration" ? ReportOrder::kDuration : ReportOrder::kResponsibility;
+  // Reads the trace twice into the table that `make` makes, and hands it to `print`.
+  template <typename Table, typename Make, typename Print>
+  Result<std::unique_ptr<Source>> Read(const std::string& file, ChosenActivities chosen,
+                                       const SurveyorFactory& surveyors, Diagnostics& diagnostics,
+                                       const CommandArgs& args, Make make, Print print) const {
+    Plan plan;
+    plan.Append(std::make_unique<Collect<Table>>(std::move(chosen), std::move(make)));
+    const auto& collect = static_cast<const Collect<Table>&>(*plan.stages.front().stage);
+    NullSink sink;
+    auto source = ReadTrace({.path = file,
+                             .options = read_,
+                             .sink = sink,
+                             .cancel = args.cancel,
+                             .diagnostics = &diagnostics,
+                             .plan = &plan,
+                             .surveyors = surveyors});
+    if (!source.ok()) return source.status();
+    collect.table().Finish();
+    ETWPIPE_RETURN_IF_ERROR(print((*source)->context(), collect.table()));
+    return source;
   }
 
-  std::string TextOf(const Report& report) const {
-    const bool threads = report_ == "threads";
-    if (format_.json()) return threads ? ThreadsJson(report) : ActivitiesJson(report);
-    if (format_.value == "csv") return threads ? ThreadsCsv(report) : ActivitiesCsv(report);
-    return threads ? ThreadsText(report) : ActivitiesText(report);
+  Result<std::unique_ptr<Source>> Activities(const std::string& file, ChosenActivities chosen,
+                                             const SurveyorFactory& surveyors, Diagnostics& diagnostics,
+                                             const CommandArgs& args) const {
+    const auto make = [](const TraceContext& trace, const activities::ActivityOptions& options) {
+      return std::make_unique<ActivityTable>(trace, options);
+    };
+    const auto order = sort_ == "cpu"        ? ReportOrder::kCpu
+                       : sort_ == "duration" ? ReportOrder::kDuration
+                                             : ReportOrder::kResponsibility;
+    return Read<ActivityTable>(file, std::move(chosen), surveyors, diagnostics, args, make,
+                               [&](const TraceContext& trace, const ActivityTable& table) {
+                                 const ActivityReport report{file, trace, table, order, Top()};
+                                 return Print(report_ == "threads" ? ThreadsReport(report, format_.value)
+                                                                   : ActivitiesReport(report, format_.value));
+                               });
   }
+
+  Result<std::unique_ptr<Source>> Functions(const std::string& file, ChosenActivities chosen,
+                                            const SurveyorFactory& surveyors, Diagnostics& diagnostics,
+                                            const CommandArgs& args) const {
+    activities::CallOptions calls;
+    calls.policy = os_events_ == "vs" ? activities::OsPolicy::kVs : activities::OsPolicy::kDefault;
+    calls.keep_calls = false;
+    const auto make = [&calls](const TraceContext& trace, const activities::ActivityOptions& options) {
+      return std::make_unique<CallTable>(trace, options, calls);
+    };
+    const auto order =
+        sort_ == "cpu" ? activities::CallColumn::kApplicationInclusive : activities::CallColumn::kElapsedInclusive;
+    return Read<CallTable>(file, std::move(chosen), surveyors, diagnostics, args, make,
+                           [&](const TraceContext& trace, const CallTable& table) {
+                             return Print(FunctionsReport({file, trace, table, order, Top()}, format_.value));
+                           });
+  }
+
+  size_t Top() const { return top_ != kDefaultTop ? top_ : format_.value == "text" ? size_t{20} : size_t{0}; }
 
   // Those of the config, then those of the command line.
   Status ReadOptionsOf(const Registry& registry, v1::AnnotateActivityOptions& options) const {
@@ -416,6 +228,7 @@ class AnalyzeCommand final : public Subcommand {
   std::string report_ = "activities";
   std::string sort_ = "responsibility";
   size_t top_ = kDefaultTop;
+  std::string os_events_ = "default";
   std::string kinds_;
   std::string division_;
   std::string cpu_;
