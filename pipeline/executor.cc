@@ -390,7 +390,7 @@ class Run {
   }
 
   void Count(const Token& token) {
-    summary_.events_in += token.batch.rows.size();
+    summary_.events_in += token.entered.front();  // every row of the source is selected at first
     for (size_t i = 0; i < summary_.stages.size(); ++i) {
       summary_.stages[i].events_in += token.entered[i];
       if (token.entered[i + 1] < token.entered[i]) {
