@@ -2,8 +2,8 @@
 """Instrumentation values: what annotate.instrumentation says of calls against an interval-by-interval count in Python over
 records that the independent reader in tests/oracle finds (semantics.md 5.1, 5.3, 5.5).
 
-The traces are written by the independent writer: random calls of etwpipe.profiler with lost starts and ends, leaves of outer
-functions, tail calls, context switches, disk, file and page-fault records."""
+The traces are written by the independent writer: random calls of etwpipe.profiler, of which some began before the trace,
+some have no end, and some end with the leave of an outer one, tail calls, context switches, disk, file and page-fault records."""
 
 import argparse
 import collections
@@ -226,17 +226,14 @@ def write_trace(path, seed, count):
         stack = stacks[tid]
         kind, function = ENTER, random_.randrange(1, 9)
         if stack and random_.randrange(2):
-            kind, function = random_.choice((LEAVE, LEAVE, TAILCALL)), stack.pop()
-            dice = random_.randrange(40)
-            if dice == 0 and stack:
-                function = stack.pop(random_.randrange(len(stack)))  # an outer one: those above are lost
-            elif dice == 1:
-                function += 100  # nobody entered it
-            elif dice == 2:
-                continue  # the leave is lost
-        elif not stack and random_.randrange(12) == 0:
-            kind = LEAVE
-        if kind == ENTER:
+            # Mostly the top; else an outer one, since the leaves of those above it are lost.
+            kind = random_.choice((LEAVE, LEAVE, TAILCALL))
+            function = random_.choice(stack) if random_.randrange(20) == 0 else stack[-1]
+            while stack.pop() != function:
+                pass
+        elif not stack and random_.randrange(4) == 0:
+            kind = LEAVE  # entered before the trace began
+        else:
             stack.append(function)
         put(cpu, writer.event_header(64, PROFILER, kind, time, tid=tid, pid=pid, level=5, keyword=1,
                                      payload=struct.pack("<Q", function)))
