@@ -244,6 +244,8 @@ CallValues CallTimes::Leave(Call call, int64_t time) {
 
 CallValues CallTimes::Leave(uint32_t tid, uint32_t pid, uint32_t function, int64_t time) {
   const uint32_t thread = Collect(tid, pid, time);
+  const uint32_t top = threads_[thread].top;
+  if (top != kNone && on_stack_[frames_[top].function].number == function) return End(top);
   const auto known = functions_of_.find(KeyOf(thread, function));
   if (known == functions_of_.end() || on_stack_[known->second].innermost == kNone) {
     ++counts_.unmatched_leaves;

@@ -159,7 +159,7 @@ TEST_F(PlanTest, ArgumentErrorsNameTheStageTheOptionAndWhatIsAllowed) {
       {"", "a stage needs a name"},
       {":x", "a stage needs a name"},
       {"filter.were:x", "unknown stage 'filter.were'; did you mean filter.where"},
-      {"zzzzzzzz", "unknown stage 'zzzzzzzz'; the stages are enrich.method, enrich.process"},
+      {"zzzzzzzz", "unknown stage 'zzzzzzzz'; the stages are annotate.activity, annotate.instrumentation"},
       {"filter.where:", "stage 'filter.where': nothing follows the ':'"},
       {"filter.time:rnge=1s..", "stage 'filter.time': unknown option 'rnge'; did you mean range?"},
       {"filter.time:1s..,contex=drop", "stage 'filter.time': unknown option 'contex'; did you mean context?"},
