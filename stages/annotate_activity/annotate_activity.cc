@@ -24,7 +24,6 @@ StageInfo Describe() {
   info.summary = "adds to the records that start and stop an activity what its time was spent on";
   info.example = "annotate.activity:kinds=clr,app";
   info.options = Options::descriptor();
-  info.main_option = "kinds";
   info.needs = StageNeeds::kPayload;
   info.facts = activities::kWalkFacts;
   info.produces = {{std::string(kColumn), AnnotationType::kMessage, AnnotationUnit::kNone,
