@@ -61,6 +61,7 @@ class AppPairs final : public PairSource {
       return;
     }
     ActivityTracker::StartArgs args = PairContext::StartOf(row, NameOf(row, context), ActivityKind::kApp);
+    args.nests = !by_id;
     if (row.has(kHasExtended)) {
       const auto related = schema::FindExtendedItem(row, schema::ExtendedType::kRelatedActivityId);
       if (related.size() >= sizeof(Guid)) {

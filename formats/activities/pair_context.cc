@@ -64,6 +64,7 @@ void PairContext::CloseMissing(const EventHeader& row, const MissingArgs& args) 
   start.kind = args.kind;
   start.nests = args.nests;
   first_.missing->push_back(start);
+  if (args.ends_inner) tracker_.EndStrict(row.tid, row.timestamp);
 }
 
 ActivityTracker::StartArgs PairContext::StartOf(const EventHeader& row, uint32_t name, ActivityKind kind) {

@@ -71,6 +71,8 @@ struct ActivityHistory {
   std::unordered_set<EventInstanceId> negative;
   /// Names that MissingStart::name gives by number.
   std::vector<ActivityName> names;
+  /// Activities with a stop record that comes after the end of their thread.
+  std::unordered_set<EventInstanceId> outlasting;
   /// Processes whose runtime tells when an exception has been handled (ExceptionThrown/Stop).
   std::unordered_set<uint32_t> exceptions_stop;
   SwitchHistory switches;
@@ -81,6 +83,9 @@ struct TrackerOptions {
   int64_t trace_start = 0;   ///< where activities without a start begin
   int64_t same_start = 0;    ///< two starts of a thread at most so many ticks apart are one that two providers tell
   bool sampled_cpu = false;  ///< CPU ticks from Sample() and not from Switch()
+  /// For the first walk: activities that others can stop go on after the end of their thread, and those that do stop are
+  /// put here. Null: ActivityHistory::outlasting says which go on.
+  std::unordered_set<EventInstanceId>* outlasting = nullptr;
 };
 
 /// The normative algorithms of semantics.md 2.3, 3.1 and 3.2 in one walk. Calls come in the order of the trace; a time
@@ -101,6 +106,7 @@ class ActivityTracker {
     uint16_t processor = 0;
     uint16_t flags = 0;
     ActivityKind kind = ActivityKind::kApp;
+    bool nests = true;      ///< only its own thread can stop it
     bool strict = false;    ///< cannot outlast an activity below it on its thread (StopArgs::ends_inner)
     OpenActivity parent{};  ///< none, or one that goes on no longer: the innermost of its thread
   };
@@ -128,6 +134,8 @@ class ActivityTracker {
   OpenActivity ParentOf(OpenActivity activity) const;
   /// The innermost activity of a thread; none if it has none.
   OpenActivity Innermost(uint32_t tid) const;
+  /// Strict activities of the thread end (kUnbalanced): one below all of them has stopped.
+  void EndStrict(uint32_t tid, int64_t time);
   /// The next outer activity of the same thread.
   OpenActivity Below(OpenActivity activity) const;
 
@@ -139,7 +147,8 @@ class ActivityTracker {
   void Sample(uint32_t tid, int64_t ticks);
   /// A thread begins to live: a number used again starts anew.
   void ThreadStart(uint32_t tid, uint32_t pid, int64_t time);
-  /// All activities of the thread end (kUnterminated), apart from those of kind kThread.
+  /// All activities of the thread end (kUnterminated), apart from those of kind kThread and those with a stop record to
+  /// come.
   void ThreadEnd(uint32_t tid, int64_t time);
   /// The same for all threads of the process.
   void ProcessEnd(uint32_t pid, int64_t time);
@@ -171,10 +180,12 @@ class ActivityTracker {
     int64_t children_cpu = 0;    // inclusive, of children that are final
     int64_t children_responsibility = 0;
     bool open = false;
+    bool nests = true;
     bool strict = false;
     bool stop_known = false;  // an appointment stops it
     bool divides = false;     // goes on in the sense of the division: open and not known to be negative
     bool leaf = false;        // the divider has it
+    bool orphan = false;      // its thread has ended
     int64_t begun = 0;        // now_ at its start
   };
   struct Thread {
@@ -217,7 +228,12 @@ class ActivityTracker {
   OpenActivity OpenOf(uint32_t number) const;
   Thread& ThreadOf(uint32_t tid);
   Thread* FindThread(uint32_t tid);
-  void EndAll(Thread& thread, int64_t time);
+  void EndOf(const Thread& thread, int64_t time);
+  void EndStrict(const Thread& thread, uint32_t last, int64_t time);
+  bool Outlasts(const Node& node) const;
+  void LeaveThread(Node& node);
+  void AddGoingOn(const Thread& thread, std::vector<OpenActivity>& list) const;
+  void EndWithoutStop(std::vector<OpenActivity> ending, int64_t time);
   void Credit(Thread& thread);
   void RunBegins(Processor& processor, uint32_t tid);
   void RunEnds(Processor& processor);
@@ -239,6 +255,7 @@ class ActivityTracker {
   ActivityCounts counts_;
   std::vector<Node> nodes_;
   std::vector<uint32_t> free_;
+  std::vector<OpenActivity> orphans_;  // of the first walk
   std::unordered_map<uint32_t, Thread> threads_;
   size_t threads_limit_ = 1 << 16;
   uint32_t last_tid_ = kNoId;
