@@ -238,9 +238,11 @@ void ActivityTracker::Switch(uint16_t index, int64_t time, uint32_t new_tid, uin
     RunEnds(processor);
   } else {
     // The run of `old` began with a switch that is lost; that of the known thread ended at its appointment.
-    if (processor.run != 0) Flag(old_tid, kLostEvents);
+    const bool told = processor.ended && processor.thread == old_tid;
+    if (processor.run != 0 && !told) Flag(old_tid, kLostEvents);
     RunEnds(processor);
   }
+  processor.ended = false;
   ++processor.run;
   processor.known = true;
   RunBegins(processor, new_tid);
@@ -457,6 +459,7 @@ void ActivityTracker::ThreadEnd(uint32_t tid, int64_t time) {
     if (!processor.known || processor.thread != tid) continue;
     RunEnds(processor);
     processor.known = false;
+    processor.ended = true;
   }
 }
 
@@ -490,28 +493,33 @@ void ActivityTracker::AddGoingOn(const Thread& thread, std::vector<OpenActivity>
   }
 }
 
-// By descending ids, but children before their parents (semantics.md 2.3): a record of another processor may have a lower
-// id although it came later.
+// By descending ids, but children before their parents (semantics.md 2.3): a record of another processor may have a
+// lower id although it came later.
 void ActivityTracker::EndWithoutStop(std::vector<OpenActivity> ending, int64_t time) {
   std::sort(ending.begin(), ending.end(), [](const OpenActivity& a, const OpenActivity& b) { return a.id > b.id; });
-  const StopArgs args{.time = time, .flags = kUnterminated};
-  std::unordered_set<EventInstanceId> waiting;  // for children
-  for (const OpenActivity& next : ending) {
-    if (nodes_[next.number].live_children != 0) {
-      waiting.insert(next.id);
-      continue;
-    }
-    End(next.number, args);
-    // A node that is free keeps its fields until the next start.
-    for (uint32_t up = nodes_[next.number].parent; up != kNone && nodes_[up].live_children == 0; up = nodes_[up].parent) {
-      if (!nodes_[up].open) continue;
-      if (waiting.erase(nodes_[up].activity.id) == 0) break;
-      End(up, args);
+  std::unordered_set<uint32_t> numbers;
+  for (const OpenActivity& each : ending) numbers.insert(each.number);
+  // How many children of a node end, or have descendants that do though they have stopped themselves.
+  std::unordered_map<uint32_t, size_t> children;
+  for (const OpenActivity& each : ending) {
+    for (uint32_t up = nodes_[each.number].parent; up != kNone; up = nodes_[up].parent) {
+      if (children[up]++ != 0 || numbers.contains(up)) break;
     }
   }
-  // Those have children that go on: in other threads, or to a time that is known.
-  for (const OpenActivity& last : ending) {
-    if (waiting.contains(last.id)) End(last.number, args);
+  for (const OpenActivity& next : ending) {
+    const auto found = children.find(next.number);
+    if (found != children.end() && found->second != 0) continue;
+    uint32_t up = nodes_[next.number].parent;
+    End(next.number, {.time = time, .flags = kUnterminated});
+    // A node that is free keeps its fields until the next start.
+    while (up != kNone && --children[up] == 0) {
+      const uint32_t number = up;
+      up = nodes_[number].parent;
+      if (!numbers.contains(number)) continue;
+      // One of a higher id has waited for its last child.
+      if (nodes_[number].activity.id < next.id) break;
+      End(number, {.time = time, .flags = kUnterminated});
+    }
   }
 }
 

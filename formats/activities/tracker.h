@@ -13,6 +13,7 @@
 #include "formats/activities/activity.h"
 #include "formats/activities/divider.h"
 #include "formats/activities/processor_runs.h"
+#include "pipeline/guid.h"
 
 namespace etwpipe::activities {
 
@@ -64,7 +65,8 @@ struct ActivityHistory {
     uint32_t name = 0;
     uint16_t processor = 0;
     ActivityKind kind = ActivityKind::kApp;
-    bool nests = true;  ///< paired by its thread: among the missing starts of a thread the first to stop is innermost
+    bool nests = true;   ///< paired by its thread: among the missing starts of a thread the first to stop is innermost
+    Guid activity_id{};  ///< of its stop record, if that has one: children may name it
   };
   std::vector<MissingStart> missing;  ///< in the order of their stops
   /// Activities whose stop is earlier than their start. They take no part in the division and enclose nothing.
@@ -83,8 +85,8 @@ struct TrackerOptions {
   int64_t trace_start = 0;   ///< where activities without a start begin
   int64_t same_start = 0;    ///< two starts of a thread at most so many ticks apart are one that two providers tell
   bool sampled_cpu = false;  ///< CPU ticks from Sample() and not from Switch()
-  /// For the first walk: activities that others can stop go on after the end of their thread, and those that do stop are
-  /// put here. Null: ActivityHistory::outlasting says which go on.
+  /// For the first walk: activities that others can stop go on after the end of their thread, and those that do stop
+  /// are put here. Null: ActivityHistory::outlasting says which go on.
   std::unordered_set<EventInstanceId>* outlasting = nullptr;
 };
 
@@ -198,6 +200,7 @@ class ActivityTracker {
   };
   struct Processor {
     bool known = false;  // what it runs
+    bool ended = false;  // its last thread ended there
     uint32_t thread = 0;
     uint64_t run = 0;  // number of switches so far
     size_t next_broken = 0;
@@ -212,7 +215,12 @@ class ActivityTracker {
     uint16_t processor = 0;
     uint64_t run = 0;
     bool operator>(const Appointment& other) const {
-      return time != other.time ? time > other.time : order > other.order;
+      if (time != other.time) return time > other.time;
+      const bool stops = kind == Kind::kStop;
+      const bool other_stops = other.kind == Kind::kStop;
+      if (stops != other_stops) return other_stops;
+      // Of stops at one time that of the child comes first: it was made last.
+      return stops ? order < other.order : order > other.order;
     }
   };
 

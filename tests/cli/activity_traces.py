@@ -161,28 +161,40 @@ class Maker:
                        (b"" if begins else bytes(4)))
 
     def build(self):
-        """What vcperf writes: activities that say how long they took."""
-        who = self.random.choice(THREADS)
-        lane = self.random.choice((0, 1))
-        took = self.random.choice((0, 1, 1, 2, 5))
+        """What vcperf writes: one tree of activities that say how long they took, cut to milliseconds; each timeline has
+        threads of its own, in two processes."""
+        lane = self.random.choice((0, 1, 2))
+        self.build_tree(lane, self.random.choice((0, 9_000, 30_000, 100_000)), 0)
+
+    def build_tree(self, lane, ticks, depth):
+        start = self.now
+        self.build_event(THREADS[2 * lane + (depth & 1)], lane, ticks)
+        while depth < 4 and self.random.random() < 0.6:
+            self.now += self.random.choice((0, 1, 700, 11_000))
+            room = start + ticks - self.now
+            if room < 0:
+                break
+            self.build_tree(lane, self.random.choice((room, room // 2, room // 3)), depth + 1)
+        self.now = start + ticks
+        if depth == 0:
+            # Beyond doubt the next tree: the tolerance is a millisecond.
+            self.now += self.random.choice((10_001, 20_000, 50_000))
+
+    def build_event(self, who, lane, ticks):
+        took = ticks // 10_000
         start = struct.pack("<H", lane) + b"Lane\0CL\0" + struct.pack("<I", 1)
-        kind = self.random.randrange(8)
-        version = kind & 1
-        if kind < 2:
-            body = start + wstr("invocation") + wstr("a.cpp") + b"C1DLL\0" + struct.pack("<IIII", 0, took, 0, 0)
-            number = 0
-        elif kind < 4:
+        number = self.random.choice((0, 1000, 1500, 2000))
+        version = self.random.choice((0, 1))
+        if number == 0:
+            body = start + wstr("call") + wstr("a.cpp") + b"C1DLL\0" + struct.pack("<IIII", 0, took, 0, 0)
+        elif number == 1000:
             body = start + wstr("a.cpp") + b"a.h\0\0" + struct.pack("<H", 0) + b"Parsing\0" + struct.pack("<II", 0, took)
-            number = 1000
-        elif kind < 6:
-            body = start + wstr("a.cpp") + (struct.pack("<Q", 1) if version else b"") + b"f\0CodeGeneration\0" + struct.pack("<I", took)
-            number = 1500
+        elif number == 1500:
+            instance = struct.pack("<Q", 1) if version else b""
+            body = start + wstr("a.cpp") + instance + b"f\0CodeGeneration\0" + struct.pack("<I", took)
         else:
-            body = start + wstr("a.cpp") + b"P\0S\0" + struct.pack("<I", took * 900)
-            number = 2000
-        self.event(VCPERF, number, 20, who, version=version, task=number // 500 - 1 if number else 1,
-                   payload=body + (bytes(4) if version else b""))
-        self.now += self.random.choice((0, 0, 3000, 9000))
+            body = start + wstr("a.cpp") + b"P\0S\0" + struct.pack("<I", ticks // 10)
+        self.event(VCPERF, number, 20, who, version=version, payload=body + (bytes(4) if version else b""))
 
     def switch(self, lost=0.0):
         """A context switch; lost ones leave no record."""
@@ -197,7 +209,7 @@ class Maker:
         """A thread or process ends or begins; their numbers are used again."""
         pid, tid = self.random.choice(THREADS)
         opcode = self.random.choice((1, 2, 2))
-        if self.random.random() < 0.7:
+        if opcode == 1 or self.random.random() < 0.6:
             self.put(system(64, 5, opcode, self.now, version=3, pid=pid, tid=tid,
                             payload=struct.pack("<II", pid, tid) + bytes(64)), self.cpu())
             return
@@ -206,7 +218,7 @@ class Maker:
                  self.cpu())
 
 
-def make(seed, steps, weights, cpus=3, back=0.0, lost=0.0):
+def make(seed, weights, steps=100, cpus=3, back=0.0, lost=0.0):
     """A file: each step is an action of Maker by its weight."""
     maker = Maker(seed, cpus, back)
     actions = list(weights)
@@ -234,6 +246,6 @@ KINDS = {
     "async_lives": {"weights": {"asynchronous": 6, "switch": 6, "life": 1}},
     "back": {"weights": {"app": 2, "switch": 2}, "back": 0.1},
     "all": {"weights": {"app": 3, "asynchronous": 3, "call": 3, "ingest": 3, "clr": 3, "switch": 8}},
-    "everything": {"weights": {"app": 3, "asynchronous": 3, "call": 3, "ingest": 3, "clr": 3, "switch": 8, "life": 1},
+    "everything": {"weights": {"app": 3, "asynchronous": 3, "call": 3, "clr": 3, "switch": 8, "life": 1},
                    "lost": 0.1},
 }

@@ -92,6 +92,7 @@ class Pairs:
         self.strict = {}  # (source, thread) -> open activities that nest strictly
         self.lives = {}  # ("process" or "thread", number) -> how many lives it had so far
         self.ends = Ends()
+        self.thread_starts = {}
         self.exceptions_stop = {record.pid for record in records if record.provider == CLR and record.event_id == 256}
 
     def run(self):
@@ -99,9 +100,13 @@ class Pairs:
             life = lifetime_of(record)
             if life:
                 what, begins, number = life
-                if not begins:
-                    ends = self.ends.threads if what == "thread" else self.ends.processes
-                    ends.setdefault(number, []).append((at, record.timestamp))
+                if what == "process" and begins:
+                    continue
+                if begins and not self.begins_anew(number, record):
+                    continue
+                # A thread that begins has ended before, whether the trace has that or not.
+                ends = self.ends.threads if what == "thread" else self.ends.processes
+                ends.setdefault(number, []).append((at, record.timestamp))
                 self.lives[what, number] = self.lives.get((what, number), 0) + 1
                 continue
             if not record.header.startswith("EVENT_HEADER"):
@@ -117,6 +122,14 @@ class Pairs:
             elif record.provider not in NO_APP and record.opcode in (1, 2):
                 self.app(at, record)
         return self.found
+
+    def begins_anew(self, thread, record):
+        """Two providers may tell of one start, at most 100 ms apart."""
+        last, self.thread_starts[thread] = self.thread_starts.get(thread), record.timestamp
+        if last is not None and record.timestamp - last <= self.frequency // 10:
+            self.thread_starts[thread] = last
+            return False
+        return True
 
     def process(self, record):
         return record.pid, self.lives.get(("process", record.pid), 0)
@@ -344,7 +357,7 @@ def find_parents(pairs):
         if activity.at < 0 and not activity.nests:
             continue
         related = [other for other in pairs.found if activity.related != NO_GUID and
-                   other.own_activity_id == activity.related and goes_on(other) and other.pid == activity.pid]
+                   other.own_activity_id == activity.related and goes_on(other)]
         enclosing = [other for other in pairs.found if other.thread == activity.thread != None and goes_on(other)]
         activity.parent = max(related or enclosing, key=lambda other: other.at, default=None)
 

@@ -21,15 +21,22 @@ def in_stop_order(activities):
     of another processor may have a lower one although it came later."""
     places = {}
     for activity in activities:
-        places.setdefault(activity.stop_at, []).append(activity)
+        # Several known ends may come between two records.
+        key = activity.stop_at, activity.stop if "coarse" in activity.flags else 0
+        places.setdefault(key, []).append(activity)
     for _, ending in sorted(places.items()):
         going = set(ending)
-        waiting = {activity: sum(child.parent is activity for child in ending) for activity in ending}
+        waiting = dict.fromkeys(ending, 0)
+        for activity in ending:
+            for above in ancestors(activity):
+                if above in waiting:
+                    waiting[above] += 1
         while going:
             activity = max((each for each in going if waiting[each] == 0), key=lambda each: each.id)
             going.remove(activity)
-            if activity.parent in waiting:
-                waiting[activity.parent] -= 1
+            for above in ancestors(activity):
+                if above in waiting:
+                    waiting[above] -= 1
             yield activity
 
 
@@ -97,12 +104,12 @@ class Switches:
     def __init__(self, records):
         self.runs = {}  # thread -> [start, stop)
         self.count = 0
-        self.lost = []  # (thread that ran, thread that was to run, since, last event, time of the switch)
+        self.lost = []  # (thread that ran, place where that ends to be known, thread switched away from, its place)
         if not records:
             return
         trace_start = records[0].timestamp
         current, since, last_event, thread_starts, ended = {}, {}, {}, {}, {}
-        for record in records:
+        for at, record in enumerate(records):
             cpu, time = record.buffer.cpu, record.timestamp
             life = lifetime_of(record)
             if life and life[0] == "thread":
@@ -120,13 +127,15 @@ class Switches:
                 if cpu not in current:
                     self.add(old, max(trace_start, thread_starts.get(old, trace_start)), time)
                 elif current[cpu] != old and ended.get(cpu) != old:
-                    self.lost.append((current[cpu], old, since[cpu], last_event[cpu], time))
-                    self.add(current[cpu], since[cpu], last_event[cpu])
+                    last = records[last_event[cpu]].timestamp
+                    before = next(place for place, other in enumerate(records) if other.timestamp >= last) - 0.5
+                    self.lost.append((current[cpu], before, old, at))
+                    self.add(current[cpu], since[cpu], last)
                 else:
                     self.add(current[cpu], since[cpu], time)
                 current[cpu], since[cpu] = new, time
                 ended.pop(cpu, None)  # the switch away from a thread that has ended is no news
-            last_event[cpu] = time
+            last_event[cpu] = at
         stop = max(record.timestamp for record in records)
         for cpu, thread in current.items():
             self.add(thread, since[cpu], stop)
@@ -155,6 +164,16 @@ def cpu_ticks(activities, switches):
                     top.exclusive_cpu += after - time
 
 
+def flag_lost(activities, switches):
+    """Where the trace does not tell how long a thread ran, its innermost activity has too few ticks."""
+    for ran, last_event, old, switch in switches.lost:
+        for thread, at in ((ran, last_event), (old, switch)):
+            going = [activity for activity in activities if activity.thread == thread != 0 and
+                     activity.at <= at < activity.stop_at and "negative" not in activity.flags]
+            if going:
+                max(going, key=lambda activity: activity.at).flags.add("lost_events")
+
+
 def sum_up(activities):
     """Inclusive values are sums over the tree; late_children by the order of the records."""
     order = {activity: place for place, activity in enumerate(in_stop_order(activities))}
@@ -175,5 +194,6 @@ def values_of(pairs):
     exclusive_durations(pairs.found)
     switches = Switches(pairs.records)
     cpu_ticks(pairs.found, switches)
+    flag_lost(pairs.found, switches)
     sum_up(pairs.found)
     return covered, switches
