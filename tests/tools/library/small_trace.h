@@ -36,7 +36,7 @@ class SmallTrace {
     uint8_t opcode = 0;
     uint16_t event_id = 0;
     uint64_t instance = 0;
-    std::string name;
+    std::string name{};
     uint32_t pid = 100;
     uint32_t tid = 10;
     int64_t time = 0;
