@@ -46,6 +46,15 @@ constexpr std::array<DiagnosticInfo, static_cast<size_t>(DiagnosticId::kCount)> 
     {"stack-key-unknown", Severity::kInfo, "stack records name a stack by a key that nothing in the trace defines"},
     {"stack-orphan", Severity::kInfo, "stacks of the CLR follow no event that they could belong to"},
     {"symbols-bad", Severity::kInfo, "lines or symbols of symbol files, or whole files, were left out"},
+    {"activity-unterminated", Severity::kInfo,
+     "activities have no stop; they end with their thread, process or the trace"},
+    {"activity-truncated-start", Severity::kInfo, "activities have no start; they begin with the trace"},
+    {"activity-unbalanced", Severity::kInfo, "activities were ended by the stop of one below them on their thread"},
+    {"activity-negative", Severity::kInfo, "activities stop before they start; they count as zero ticks long"},
+    {"switches-lost", Severity::kInfo, "context switches are missing; CPU ticks of activities are too low"},
+    {"calls-unordered", Severity::kInfo, "calls ended while calls above them on their stack went on"},
+    {"os-event-unattributed", Severity::kInfo,
+     "disk, file or fault records do not tell their thread; its application ticks are too high"},
 }};
 
 // Total order, so that what is kept does not depend on the order of the calls.

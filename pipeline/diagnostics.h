@@ -53,6 +53,13 @@ enum class DiagnosticId : uint8_t {
   kStackKeyUnknown,         ///< stack-key-unknown
   kStackOrphan,             ///< stack-orphan
   kSymbolsBad,              ///< symbols-bad
+  kActivityUnterminated,    ///< activity-unterminated
+  kActivityTruncatedStart,  ///< activity-truncated-start
+  kActivityUnbalanced,      ///< activity-unbalanced
+  kActivityNegative,        ///< activity-negative
+  kSwitchesLost,            ///< switches-lost
+  kCallsUnordered,          ///< calls-unordered
+  kOsEventUnattributed,     ///< os-event-unattributed
   kCount,
 };
 

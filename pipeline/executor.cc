@@ -286,6 +286,13 @@ class Run {
     const bool rewrites = injects || any([](const StageInfo& info) { return info.rewrites; });
     // Columns of the input go on; a stage that produces one again writes it anew.
     std::vector<AnnotationInfo> annotations = plan.annotations;
+    if (!args_.sink.info().stores_annotations) {
+      // What a stage tells by events of its own is not lost.
+      for (const PlannedStage& planned : plan.stages) {
+        if (!planned.stage->info().injects) continue;
+        for (const AnnotationInfo& column : planned.stage->info().produces) std::erase(annotations, column);
+      }
+    }
     for (const AnnotationInfo& column : args_.source.context().info.annotations) {
       const auto same = [&](const AnnotationInfo& other) { return other.name == column.name; };
       if (std::none_of(annotations.begin(), annotations.end(), same)) annotations.push_back(column);
@@ -383,7 +390,7 @@ class Run {
   }
 
   void Count(const Token& token) {
-    summary_.events_in += token.batch.rows.size();
+    summary_.events_in += token.entered.front();  // every row of the source is selected at first
     for (size_t i = 0; i < summary_.stages.size(); ++i) {
       summary_.stages[i].events_in += token.entered[i];
       if (token.entered[i + 1] < token.entered[i]) {

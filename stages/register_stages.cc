@@ -1,5 +1,7 @@
 #include "stages/register_stages.h"
 
+#include "stages/annotate_activity/annotate_activity.h"
+#include "stages/annotate_instrumentation/annotate_instrumentation.h"
 #include "stages/enrich_method/enrich_method.h"
 #include "stages/enrich_process/enrich_process.h"
 #include "stages/enrich_stack/enrich_stack.h"
@@ -11,6 +13,8 @@
 namespace etwpipe {
 
 void RegisterStages(Registry& registry) {
+  registry.Add(AnnotateActivityEntry());
+  registry.Add(AnnotateInstrumentationEntry());
   registry.Add(EnrichMethodEntry());
   registry.Add(EnrichProcessEntry());
   registry.Add(EnrichStackEntry());

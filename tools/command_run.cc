@@ -13,6 +13,7 @@
 #include "tools/command_line.h"
 #include "tools/commands.h"
 #include "tools/common_options.h"
+#include "tools/config_file.h"
 #include "tools/filter_options.h"
 #include "tools/output_choice.h"
 #include "tools/progress_line.h"
@@ -24,21 +25,6 @@ namespace etwpipe {
 namespace {
 
 namespace po = boost::program_options;
-
-constexpr uint64_t kMaxConfigBytes = 16u << 20;
-
-Result<v1::PipelineConfig> ReadConfig(const std::string& path) {
-  const auto file = InputFile::Open(path);
-  if (!file.ok()) return Status::InvalidArgument(std::string(file.status().message()));
-  if ((*file)->size() > kMaxConfigBytes) {
-    return Status::InvalidArgument(fmt::format("{}: {} bytes are too many for a config", path, (*file)->size()));
-  }
-  std::string text((*file)->size(), '\0');
-  const auto count = (*file)->ReadAt(0, std::as_writable_bytes(std::span(text)));
-  if (!count.ok()) return count.status();
-  text.resize(*count);
-  return ParseConfig(text, path);
-}
 
 bool SameFile(const std::string& a, const std::string& b) {
   std::error_code ignored;
@@ -176,7 +162,8 @@ class RunCommand final : public Subcommand {
     }
     const auto sink = output_.MakeSink(read_.spool_dir, recording == nullptr ? nullptr : recording->file(), schemas);
     const bool all_kept = std::all_of(plan.stages.begin(), plan.stages.end(), [](const PlannedStage& planned) {
-      return planned.stage->info().produces.empty() || planned.stage->info().name == "enrich.method";
+      const StageInfo& info = planned.stage->info();
+      return info.produces.empty() || info.name == "enrich.method" || info.name == "annotate.activity";
     });
     if (!all_kept && !sink->info().stores_annotations && !drop_annotations_) {
       Note(fmt::format("{}: an .{} stores no annotations; --drop-annotations hides this note", output_.path,

@@ -17,5 +17,6 @@ std::unique_ptr<Subcommand> MakeVerifyCommand();
 std::unique_ptr<Subcommand> MakeStagesCommand();
 std::unique_ptr<Subcommand> MakeExplainEventCommand();
 std::unique_ptr<Subcommand> MakeMethodsCommand();
+std::unique_ptr<Subcommand> MakeAnalyzeCommand();
 
 }  // namespace etwpipe

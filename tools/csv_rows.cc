@@ -6,6 +6,7 @@
 #include "tools/fields_json.h"
 #include "tools/fields_text.h"
 #include "tools/hex_text.h"
+#include "tools/message_json.h"
 
 namespace etwpipe {
 namespace {
@@ -13,8 +14,6 @@ namespace {
 constexpr std::string_view kTitles =
     "id,ts,time,cpu,pid,tid,header,provider,provider_name,component_id,name,event_id,version,opcode,level,task,"
     "keyword,size";
-
-std::span<const std::byte> BytesOf(std::string_view text) { return std::as_bytes(std::span(text)); }
 
 void AppendNumber(fmt::memory_buffer& out, auto value) {
   const fmt::format_int digits(value);
@@ -46,8 +45,9 @@ void AppendAnnotation(fmt::memory_buffer& out, const AnnotationColumn& column, s
     case AnnotationType::kBool: return AppendChars(out, column.u64(index) != 0 ? "true" : "false");
     case AnnotationType::kString: return AppendCell(out, column.string(index));
     case AnnotationType::kMessage: {
-      std::string hex;
-      return AppendChars(out, HexText(BytesOf(column.string(index)), hex));
+      JsonWriter json;
+      WriteMessage(json, column.info().message_type, column.string(index));
+      return AppendCell(out, json.text());
     }
     case AnnotationType::kU64List:
       fmt::format_to(std::back_inserter(out), "{}", fmt::join(column.list_view(index), " "));

@@ -8,15 +8,10 @@
 #include "tools/fields_json.h"
 #include "tools/fields_text.h"
 #include "tools/hex_text.h"
+#include "tools/message_json.h"
 #include "tools/trace_json.h"
 
 namespace etwpipe {
-namespace {
-
-std::span<const std::byte> BytesOf(std::string_view text) { return std::as_bytes(std::span(text)); }
-
-}  // namespace
-
 NdjsonRows::NdjsonRows(const RowsArgs& args)
     : args_(args), ids_(args.batch), time_(args.trace.info.clock, args.bias_minutes) {}
 
@@ -83,7 +78,7 @@ void NdjsonRows::AppendAnnotation(const AnnotationColumn& column, size_t index) 
     case AnnotationType::kBool: return json_.Bool(column.u64(index) != 0);
     case AnnotationType::kInstanceId: return json_.Id(column.u64(index));
     case AnnotationType::kString: return json_.String(column.string(index));
-    case AnnotationType::kMessage: return json_.String(HexText(BytesOf(column.string(index)), text_));
+    case AnnotationType::kMessage: return WriteMessage(json_, column.info().message_type, column.string(index));
     case AnnotationType::kU64List:
       json_.BeginArray();
       for (const uint64_t value : column.list_view(index)) json_.Uint(value);

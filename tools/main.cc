@@ -35,6 +35,7 @@ Commands MakeCommands() {
   commands.push_back(MakeStagesCommand());
   commands.push_back(MakeExplainEventCommand());
   commands.push_back(MakeMethodsCommand());
+  commands.push_back(MakeAnalyzeCommand());
   return commands;
 }
 

@@ -10,7 +10,7 @@ Result<std::unique_ptr<Source>> ReadTrace(const ReadTraceArgs& args) {
   const SinkInfo sink = args.sink.info();
   const bool survey = plan.facts != kNoFacts || (sink.facts != kNoFacts && !sink.facts_at_end);
   auto source = OpenSource(args.path, {.spool_dir = args.options.spool_dir,
-                                       .several_passes = survey,
+                                       .several_passes = survey || plan.analysis_passes > 0,
                                        .show_carriers = args.show_carriers,
                                        .diagnostics = args.diagnostics});
   if (!source.ok()) return source.status();

@@ -257,6 +257,7 @@ void ActivityTracker::Switch(uint16_t index, int64_t time, uint32_t new_tid, uin
 }
 
 void ActivityTracker::Sample(uint32_t tid, int64_t ticks) {
+  if (!options_.sampled_cpu) return;
   Thread* thread = FindThread(tid);
   if (thread != nullptr && thread->innermost != kNone) nodes_[thread->innermost].activity.exclusive_cpu += ticks;
 }

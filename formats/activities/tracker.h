@@ -135,7 +135,7 @@ class ActivityTracker {
   void Advance(int64_t time);
   /// CSwitch: also counts as the Advance() of its time. Tid 0 is idle.
   void Switch(uint16_t processor, int64_t time, uint32_t new_tid, uint32_t old_tid);
-  /// A profile sample that stands for `ticks`.
+  /// A profile sample that stands for `ticks`; nothing unless TrackerOptions::sampled_cpu.
   void Sample(uint32_t tid, int64_t ticks);
   /// A thread begins to live: a number used again starts anew.
   void ThreadStart(uint32_t tid, uint32_t pid, int64_t time);

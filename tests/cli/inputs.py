@@ -17,6 +17,8 @@ def make_inputs(folder, tracegen):
     folder.mkdir(parents=True)
     subprocess.run([tracegen, "--size", "1MiB", "--seed", "1", "-o", folder / "mixed.etl"], check=True)
     subprocess.run([tracegen, "--size", "1MiB", "--seed", "2", "-o", folder / "other.etl"], check=True)
+    subprocess.run([tracegen, "--scenario", "build", "--size", "1MiB", "--seed", "1", "-o", folder / "build.etl"],
+                   check=True)
     oracle = folder / "oracle"
     subprocess.run([sys.executable, Path(__file__).resolve().parent.parent / "oracle" / "make_cases.py", oracle],
                    check=True, stdout=subprocess.DEVNULL)

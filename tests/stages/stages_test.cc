@@ -11,7 +11,7 @@ namespace {
 TEST(Stages, EveryExampleIsAnArgumentThatMakesAPlan) {
   Registry registry;
   RegisterStages(registry);
-  ASSERT_EQ(registry.entries().size(), 7u);
+  ASSERT_EQ(registry.entries().size(), 9u);
   for (const auto& entry : registry.entries()) {
     const auto config = ParseStageArgument(entry.info.example, registry);
     ASSERT_TRUE(config.ok()) << config.status().message();

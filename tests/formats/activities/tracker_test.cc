@@ -630,6 +630,12 @@ TEST(ActivityTracker, SamplesStandForTicksOfTheInnermost) {
   tracker.Switch(0, 50, 4, 0);
   tracker.Finish(100);
   EXPECT_EQ(recorder.final[1].exclusive_cpu, 1000);
+
+  ActivityTracker unasked({}, history, &recorder);
+  unasked.Start(args);
+  unasked.Sample(4, 1000);
+  unasked.Finish(100);
+  EXPECT_EQ(recorder.final[1].exclusive_cpu, 0);
 }
 
 TEST(ActivityTracker, ExtremeTimesDoNotOverflow) {
