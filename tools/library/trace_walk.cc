@@ -9,6 +9,7 @@
 #include "formats/facts/surveyors.h"
 #include "formats/open.h"
 #include "pipeline/executor.h"
+#include "tools/null_sink.h"
 
 namespace etwpipe::session {
 namespace {
@@ -28,19 +29,6 @@ class VisitStage final : public Stage {
  private:
   StageInfo info_;
   std::function<Status(const EventBatch&)> visit_;
-};
-
-// Keeps nothing.
-class NullSink final : public Sink {
- public:
-  SinkInfo info() const override { return {Order::kTime, true}; }
-  Status Begin(const BeginArgs&) override { return {}; }
-  Result<std::unique_ptr<SinkChunk>> Prepare(EventBatch&) const override { return std::make_unique<SinkChunk>(); }
-  Status Cut(std::unique_ptr<SinkChunk>, std::vector<std::unique_ptr<SinkBlock>>&) override { return {}; }
-  Status CutEnd(std::vector<std::unique_ptr<SinkBlock>>&) override { return {}; }
-  Status Encode(SinkBlock&) const override { return {}; }
-  Status Write(SinkBlock&) override { return {}; }
-  Status Finish() override { return {}; }
 };
 
 }  // namespace
