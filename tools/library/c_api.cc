@@ -190,6 +190,8 @@ ETWPIPE_RESULT Finish(Run&& run) noexcept {
     LastResult() = std::move(result);
     return static_cast<ETWPIPE_RESULT>(LastResult().code);
   } catch (...) {
+    LastResult() = {};
+    LastResult().code = session::ResultCode::kUnknown;
     return ETWPIPE_RESULT_UNKNOWN;
   }
 }

@@ -218,6 +218,45 @@ TEST_F(Events, PayloadsOfEveryKind) {
   EXPECT_EQ(Text(keeper.Find(EventId::kLtcg, 's')->event_wide_name), "LTCG");
 }
 
+// Layout: semantics.md 4.3, ids 1000 and 1500 of version 1.
+TEST_F(Events, ActivitiesOfVcperf) {
+  SmallTrace trace;
+  etl::EventFields fields;
+  fields.provider = GuidOf("f78a07b0-796a-5da4-5c20-61aa526e77af");
+  fields.version = 1;
+  fields.level = 4;
+  fields.opcode = 20;
+  fields.pid = 100;
+  fields.tid = 10;
+  const auto invocation = [](etl::PayloadWriter& payload) {
+    payload.Add(uint16_t{1}).AddAnsi("line").AddAnsi("CL").Add(uint32_t{1}).AddUnicode("a.cpp");
+  };
+  fields.id = 1000;
+  fields.task = 2;
+  fields.timestamp = 1000;
+  etl::PayloadWriter file;
+  invocation(file);
+  file.AddAnsi("C:\\a.h").AddAnsi("C:\\a.cpp").Add(uint16_t{1}).AddAnsi("FrontEndFile");
+  file.Add(uint32_t{2}).Add(uint32_t{3}).Add(uint32_t{1});
+  trace.Add(fields, file.bytes());
+  fields.id = 1500;
+  fields.task = 3;
+  fields.timestamp = 50'000;
+  etl::PayloadWriter function;
+  invocation(function);
+  function.Add(uint64_t{5}).AddAnsi("?f@@YAXXZ").AddAnsi("Function").Add(uint32_t{1}).Add(uint32_t{1});
+  trace.Add(fields, function.bytes());
+  trace.AddBuild({.opcode = 0, .event_id = 11, .tid = 30, .time = 100'000});
+  const Keeper keeper = Keep(trace);
+  EXPECT_STREQ(keeper.Payload<FrontEndFileData>(EventId::kFrontEndFile, 'e').path, "C:\\a.h");
+  const EventData* event = keeper.Find(EventId::kFrontEndFile, 'e');
+  ASSERT_NE(event, nullptr);
+  EXPECT_EQ(event->start_timestamp, 1000);
+  EXPECT_EQ(event->stop_timestamp, 1000 + 3 * 10'000);
+  EXPECT_TRUE(event->flags & kCoarseDuration);
+  EXPECT_STREQ(keeper.Payload<FunctionData>(EventId::kFunction, 'e').name, "?f@@YAXXZ");
+}
+
 TEST_F(Events, WhatContradictsTheTableIsAnOtherEvent) {
   SmallTrace trace;
   trace.AddBuild({.opcode = 0, .event_id = 7, .time = 1000});                  // a compiler that is simple
