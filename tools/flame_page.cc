@@ -217,7 +217,10 @@ constexpr std::string_view kScript = R"js(
       grouped(String(frames)) + (frames === 1 ? " frame" : " frames");
   }
 
-  function show(node) { details.textContent = node ? node.label.replace("\n", "   ") : details.dataset.hint; }
+  // A long name is cut at the right edge, so it comes last.
+  function show(node) {
+    details.textContent = node ? node.label.slice(node.name.length + 1) + " | " + node.name : details.dataset.hint;
+  }
 
   function remember() {
     const parts = [];
@@ -296,14 +299,14 @@ constexpr std::string_view kScript = R"js(
     show(i >= 0 ? nodes[i] : null);
   });
   document.addEventListener("keydown", function (event) {
-    if (event.key === "f" && (event.ctrlKey || event.metaKey) && document.activeElement !== search) {
+    if (event.key === "f" && (event.ctrlKey || event.metaKey) && !(page && event.target === search)) {
       event.preventDefault();
       ask();
       return;
     }
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "Escape") resetAll();
-    if (event.target === search) return;
+    if (page && event.target === search) return;
     if (event.key === "/") {
       event.preventDefault();
       ask();

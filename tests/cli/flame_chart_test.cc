@@ -389,6 +389,25 @@ TEST(FlameChart, HostileNamesAreShownAndStayText) {
   }
 }
 
+TEST(FlameChart, NamesOfAnyBytesGiveXml) {
+  std::mt19937_64 random(6);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<FlameFrame> frames;
+    for (uint32_t i = 0; i < 30; ++i) {
+      std::string name(random() % 40, ' ');
+      // Bytes of all kinds, or those that come near valid UTF-8.
+      for (char& c : name) c = static_cast<char>(round % 2 == 0 ? random() % 256 : 0x80 + random() % 128);
+      frames.push_back({.name = name, .parent = i == 0 ? kNoFrame : (i - 1) / 2, .own_ticks = 1});
+    }
+    Chart chart;
+    ASSERT_NO_FATAL_FAILURE(Read(Svg(frames), chart));
+    EXPECT_EQ(chart.nodes[0].total, 30);
+    for (const Drawn& node : chart.nodes) {
+      for (const char c : node.name) ASSERT_FALSE(static_cast<unsigned char>(c) < 0x20 || c == 0x7F);
+    }
+  }
+}
+
 TEST(FlameChart, LongNamesAreCut) {
   std::string fire;
   for (int i = 0; i < 401; ++i) fire += "\U0001F525";
