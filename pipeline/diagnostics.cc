@@ -46,6 +46,10 @@ constexpr std::array<DiagnosticInfo, static_cast<size_t>(DiagnosticId::kCount)> 
     {"stack-key-unknown", Severity::kInfo, "stack records name a stack by a key that nothing in the trace defines"},
     {"stack-orphan", Severity::kInfo, "stacks of the CLR follow no event that they could belong to"},
     {"symbols-bad", Severity::kInfo, "lines or symbols of symbol files, or whole files, were left out"},
+    {"method-unknown", Severity::kInfo, "events refer to methods by ids that no record of the trace tells of"},
+    {"fact-bad", Severity::kInfo, "records of processes, threads, images, the CLR or stacks end too early to be used"},
+    {"facts-dropped", Severity::kInfo, "a survey met more records or names than it keeps; what is beyond has no name"},
+    {"injected-dropped", Severity::kInfo, "events that a stage would add fit no record and were left out"},
 }};
 
 // Total order, so that what is kept does not depend on the order of the calls.

@@ -53,6 +53,10 @@ enum class DiagnosticId : uint8_t {
   kStackKeyUnknown,         ///< stack-key-unknown
   kStackOrphan,             ///< stack-orphan
   kSymbolsBad,              ///< symbols-bad
+  kMethodUnknown,           ///< method-unknown
+  kFactBad,                 ///< fact-bad
+  kFactsDropped,            ///< facts-dropped
+  kInjectedDropped,         ///< injected-dropped
   kCount,
 };
 

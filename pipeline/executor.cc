@@ -13,6 +13,7 @@
 #include <mutex>
 
 #include "pipeline/handover.h"
+#include "pipeline/injected_tail.h"
 
 namespace etwpipe {
 namespace {
@@ -27,6 +28,7 @@ struct Token {
   std::unique_ptr<SinkChunk> chunk;
   std::vector<std::unique_ptr<SinkBlock>> blocks;
   std::vector<uint64_t> entered;  // rows selected before each stage, then after the last
+  uint64_t events_in = 0;         // rows as the source made them
   uint64_t bytes_done = 0;        // of the input, when the batch was made
 
   void Clear() {
@@ -35,6 +37,7 @@ struct Token {
     chunk.reset();
     blocks.clear();
     entered.clear();
+    events_in = 0;
   }
 };
 
@@ -222,7 +225,7 @@ class Run {
       ETWPIPE_RETURN_IF_ERROR(
           planned.stage->Bind({trace, args_.sink.info().stores_annotations}).WithContext(planned.label));
       states_.push_back(planned.stage->NewState());
-      summary_.stages.push_back({planned.label, 0, 0});
+      summary_.stages.push_back({.label = planned.label});
     }
     for (int pass = 0; pass < args_.plan.analysis_passes; ++pass) ETWPIPE_RETURN_IF_ERROR(Analyze(pass));
     ETWPIPE_RETURN_IF_ERROR(Transform());
@@ -293,6 +296,10 @@ class Run {
     ETWPIPE_RETURN_IF_ERROR(
         args_.sink.Begin({args_.source.context(), plan.drops, rewrites, annotations, args_.diagnostics}));
     std::vector<Step> steps = {FillStep(**pass)};
+    steps.push_back({false, [](Token& token) {
+                       token.events_in = token.batch.rows.size();
+                       return Status();
+                     }});
     if (!surveyors_.empty()) steps.push_back(SurveyStep(args_.source.context()));
     for (size_t i = 0; i < plan.stages.size(); ++i) {
       const Stage& stage = *plan.stages[i].stage;
@@ -302,9 +309,14 @@ class Run {
                        }});
     }
     next_injected_ = args_.source.context().info.next_injected;
-    if (injects) steps.push_back({true, [this](Token& token) { return NumberInjected(token.batch); }});
-    steps.push_back({false, [this](Token& token) {
+    InjectedTail tail(order);
+    steps.push_back({injects, [this, injects, &tail](Token& token) {
                        token.entered.push_back(token.batch.selection.size());
+                       if (!injects) return Status();
+                       tail.Settle(token.batch);
+                       return NumberInjected(token.batch);
+                     }});
+    steps.push_back({false, [this](Token& token) {
                        auto chunk = args_.sink.Prepare(token.batch);
                        if (!chunk.ok()) return chunk.status();
                        token.chunk = std::move(*chunk);
@@ -317,7 +329,10 @@ class Run {
     steps.push_back({false, [this](Token& token) { return EncodeAll(token.blocks); }});
     steps.push_back({true, [this](Token& token) { return WriteAll(token.blocks); }});
     ETWPIPE_RETURN_IF_ERROR(PassRunner(args_, **pass, std::move(steps)).Run());
-    if (injects) ETWPIPE_RETURN_IF_ERROR(InjectAtEnd());
+    if (injects) ETWPIPE_RETURN_IF_ERROR(InjectAtEnd(tail));
+    for (size_t i = 0; i < plan.stages.size(); ++i) {
+      summary_.stages[i].counts = plan.stages[i].stage->Counts(states_[i].get());
+    }
 
     std::vector<std::unique_ptr<SinkBlock>> blocks;
     ETWPIPE_RETURN_IF_ERROR(args_.sink.CutEnd(blocks));
@@ -340,7 +355,8 @@ class Run {
   }
 
   // What stages have to say once they have seen everything, each through the stages behind it.
-  Status InjectAtEnd() {
+  Status InjectAtEnd(InjectedTail& tail) {
+    for (Token token; tail.Flush(token.batch); token.Clear()) ETWPIPE_RETURN_IF_ERROR(WriteInjected(token));
     for (size_t i = 0; i < args_.plan.stages.size(); ++i) {
       const Stage& stage = *args_.plan.stages[i].stage;
       if (!stage.info().injects) continue;
@@ -358,7 +374,10 @@ class Run {
       const PlannedStage& later = args_.plan.stages[next];
       ETWPIPE_RETURN_IF_ERROR(later.stage->Process(ArgsFor(next, token)).WithContext(later.label));
     }
-    if (token.batch.selection.empty()) return {};
+    return token.batch.selection.empty() ? Status() : WriteInjected(token);
+  }
+
+  Status WriteInjected(Token& token) {
     ETWPIPE_RETURN_IF_ERROR(NumberInjected(token.batch));
     summary_.events_out += token.batch.selection.size();
     auto chunk = args_.sink.Prepare(token.batch);
@@ -383,14 +402,14 @@ class Run {
   }
 
   void Count(const Token& token) {
-    summary_.events_in += token.batch.rows.size();
+    summary_.events_in += token.events_in;
     for (size_t i = 0; i < summary_.stages.size(); ++i) {
       summary_.stages[i].events_in += token.entered[i];
       if (token.entered[i + 1] < token.entered[i]) {
         summary_.stages[i].events_dropped += token.entered[i] - token.entered[i + 1];
       }
     }
-    summary_.events_out += token.entered.back();
+    summary_.events_out += token.batch.selection.size();
   }
 
   Status EncodeAll(std::vector<std::unique_ptr<SinkBlock>>& blocks) const {
