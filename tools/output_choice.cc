@@ -69,7 +69,7 @@ Status OutputOptions::Check() {
 }
 
 std::unique_ptr<Sink> OutputOptions::MakeSink(const std::string& spool_dir, std::shared_ptr<InputFile> original,
-                                              std::function<std::string()> schemas) const {
+                                              std::function<std::string()> schemas, OutputCheck check) const {
   if (to == "etl") {
     etl::EtlSinkOptions options;
     options.path = path;
@@ -80,6 +80,7 @@ std::unique_ptr<Sink> OutputOptions::MakeSink(const std::string& spool_dir, std:
                                               : etl::Compress::kAuto;
     options.write_ids = !no_ids;
     options.schemas = std::move(schemas);
+    options.check = std::move(check);
     options.keep_paths = keep_paths;
     return std::make_unique<etl::EtlSink>(options);
   }
@@ -92,6 +93,7 @@ std::unique_ptr<Sink> OutputOptions::MakeSink(const std::string& spool_dir, std:
     options.level = level == "fast" ? etwp::Level::kFast : level == "max" ? etwp::Level::kMax : etwp::Level::kDefault;
     options.normalize = normalize;
     options.schemas = std::move(schemas);
+    options.check = std::move(check);
     options.keep_paths = keep_paths;
     return std::make_unique<etwp::EtwpSink>(options);
   }

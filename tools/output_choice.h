@@ -30,9 +30,10 @@ struct OutputOptions {
   /// Whether the sink will decode events. After Check().
   bool NeedsFacts() const { return to == "ndjson" || to == "csv"; }
   /// After Check(). `original` is the .etl that is read, for an exact archive; null otherwise.
-  /// `schemas` gives the text of schemas to embed once all events are written; may be null.
+  /// `schemas` gives the text of schemas to embed once all events are written; may be null. `check` looks at a finished
+  /// .etl or .etwp; may be null.
   std::unique_ptr<Sink> MakeSink(const std::string& spool_dir, std::shared_ptr<InputFile> original,
-                                 std::function<std::string()> schemas) const;
+                                 std::function<std::string()> schemas, OutputCheck check = {}) const;
 };
 
 }  // namespace etwpipe

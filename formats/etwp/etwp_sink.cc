@@ -152,6 +152,7 @@ Status EtwpSink::Begin(const BeginArgs& args) {
   auto out = OutputFile::Create(options_.path, options_.force, OutputFile::Stdout::kStream, options_.spool_dir);
   if (!out.ok()) return out.status();
   out_ = std::move(*out);
+  out_->set_check(options_.check);
   diagnostics_ = args.diagnostics;
   declared_ = args.annotations;
   next_injected_ = args.trace.info.next_injected;
