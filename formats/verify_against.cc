@@ -114,8 +114,8 @@ class ComparingSink : public Sink {
     const auto original = original_.Next();
     if (!original.ok()) return original.status();
     if (*original == nullptr) return {};
-    return Differs(fmt::format("{} and what follows it in the original are missing here",
-                               PlaceText((*original)->instance_id)));
+    return Differs(
+        fmt::format("{} and what follows it in the original are missing here", PlaceText((*original)->instance_id)));
   }
 
   uint64_t events() const { return events_; }

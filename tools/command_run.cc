@@ -68,7 +68,8 @@ class RunCommand final : public Subcommand {
     output_.Add(options);
     filter_.Add(options);
     options.add_options()  //
-        ("dir,d", po::value(&folder_)->value_name("FOLDER"), "write each INPUT to a file of its name in FOLDER; with --to")(
+        ("dir,d", po::value(&folder_)->value_name("FOLDER"),
+         "write each INPUT to a file of its name in FOLDER; with --to")(
             "jobs", po::value(&jobs_)->value_name("N"), "with -d: files worked on at a time (default: 1)")(
             "skip-existing", po::bool_switch(&skip_existing_), "with -d: pass over files that are in FOLDER already")(
             "verify", po::bool_switch(&verify_), "check OUTPUT before it gets its name");

@@ -73,19 +73,20 @@ std::string ToText(const std::string& file, const std::vector<VerifyFinding>& fi
 class VerifyCommand final : public Subcommand {
  public:
   CommandHelp help() const override {
-    return {.name = "verify",
-            .summary = "Checks structure and checksums of traces, or a trace against its original.",
-            .arguments = "FILE...",
-            .details =
-                "Each check is ok, note or error. What only our own files promise is a note in files of "
-                "others. With --against every event of ORIGINAL\nmust be in FILE, in its order, with its id and all "
-                "its bytes; if FILE is an exact archive, so must every other byte\nof ORIGINAL. Exit status: 0 no "
-                "error, 3 errors found.",
-            .examples =
-                "  etwpipe verify trace.etl\n"
-                "  etwpipe verify -q archive.etwp --against original.etl && rm original.etl",
-            .min_arguments = 1,
-            .max_arguments = kAnyNumber};
+    return {
+        .name = "verify",
+        .summary = "Checks structure and checksums of traces, or a trace against its original.",
+        .arguments = "FILE...",
+        .details =
+            "Each check is ok, note or error. What only our own files promise is a note in files of "
+            "others. Exit status: 0 no error,\n3 errors found.\n\n"
+            "With --against every event of ORIGINAL must be in FILE, in its order, with its id and all its bytes; if "
+            "FILE is an\nexact archive, so must every other byte of ORIGINAL.",
+        .examples =
+            "  etwpipe verify trace.etl\n"
+            "  etwpipe verify -q archive.etwp --against original.etl && rm original.etl",
+        .min_arguments = 1,
+        .max_arguments = kAnyNumber};
   }
 
   void AddOptions(po::options_description& options) override {

@@ -24,8 +24,8 @@ struct ManyRuns {
 Result<std::vector<std::string>> OutputPaths(const ManyRuns& runs);
 
 /// Runs all of them; a failure does not stop the others. Prints a line for each in the order of the inputs, and a
-/// summary. kAnswerNo, kInput, ... of the first failing file (an answer no only if nothing else failed), saying how many
-/// failed; kCancelled at once.
+/// summary. kAnswerNo, kInput, ... of the first failing file (an answer no only if nothing else failed), saying how
+/// many failed; kCancelled at once.
 Status RunMany(const ManyRuns& runs, const RunSettings& settings, const FailOnOption& fail_on,
                const CancelToken& cancel);
 

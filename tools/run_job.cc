@@ -126,8 +126,7 @@ class Job {
   // The original .etl out of an exact archive. Damage of the archive is an error here; whoever then reads its events
   // counts it.
   Status Restore(const etwp::EtwpSource& archive) {
-    const auto out =
-        OutputFile::Create(output_.path, output_.force, OutputFile::Stdout::kSpool, settings_.spool_dir);
+    const auto out = OutputFile::Create(output_.path, output_.force, OutputFile::Stdout::kSpool, settings_.spool_dir);
     if (!out.ok()) return out.status();
     const auto restored = etwp::RestoreEtl(
         archive.shared_archive(), **out,

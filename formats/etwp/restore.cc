@@ -81,11 +81,7 @@ Status Damaged(const Archive& archive, const std::string& what) {
 class Restorer {
  public:
   Restorer(Archive& archive, BufferPlacer& placer, const RestoreOptions& options)
-      : archive_(archive),
-        placer_(placer),
-        options_(options),
-        queue_(archive),
-        walker_(archive, options.diagnostics) {}
+      : archive_(archive), placer_(placer), options_(options), queue_(archive), walker_(archive, options.diagnostics) {}
 
   Result<RestoreResult> Run() {
     while (true) {
