@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "formats/etl/layout.h"
+#include "formats/etwp/block_indexer.h"
 #include "formats/etwp/frame.h"
 #include "formats/etwp/sha256.h"
 #include "formats/etwp/trace_header.h"
@@ -107,6 +108,7 @@ struct EtwpSink::Block : SinkBlock {
 
 struct EtwpSink::Worker {
   BlockEncoder encoder;
+  BlockIndexer indexer;
   ColumnWriter columns;
   Compressor compressor;
   BlockEvents events;
@@ -397,6 +399,7 @@ Status EtwpSink::Encode(SinkBlock& sink_block) const {
       entry.set_max_timestamp(made.max_timestamp());
       *entry.mutable_kinds() = made.kinds();
       worker->encoder.CountKinds(entry);
+      worker->indexer.Summarise(events.rows, entry);
     }
   }
   if (status.ok()) {
