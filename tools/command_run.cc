@@ -50,7 +50,8 @@ class RunCommand final : public Subcommand {
                 "given. An .etwp made\nwithout stages restores its original when it is run into an .etl "
                 "without stages. OUTPUT appears under its name only\nwhen it is complete. The summary goes to "
                 "standard error; --summary json to standard output, unless OUTPUT is -.\n\n"
-                "With INPUT... -d FOLDER --to FORMAT each INPUT goes to a file of its name in FOLDER. A file that fails does not stop the others; "
+                "With INPUT... -d FOLDER --to FORMAT each INPUT goes to a file of its name in FOLDER. A file that "
+                "fails does not stop the others; "
                 "the exit status\nis then that of the first that failed. --verify reads the output back before it "
                 "gets its name: its structure and\nchecksums, and where no stage drops, changes or adds events, every "
                 "byte of every event against INPUT.",

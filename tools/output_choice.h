@@ -18,6 +18,7 @@ struct OutputOptions {
   std::string to;
   std::string compress = "auto";
   std::string level = "default";
+  std::string layout = "columns";
   bool normalize = false;
   bool no_ids = false;
   bool keep_paths = false;

@@ -83,8 +83,8 @@ class Job {
       return planned.stage->info().produces.empty() || planned.stage->info().name == "enrich.method";
     });
     if (!all_kept && !sink->info().stores_annotations && !settings_.drop_annotations) {
-      Note(fmt::format("{}: an .{} stores no annotations; --drop-annotations hides this note", output_.path,
-                       output_.to));
+      Note(fmt::format("{}: {} stores no annotations; --drop-annotations hides this note", output_.path,
+                       output_.layout == "rows" ? "an .etwp of rows" : "an ." + output_.to));
     }
     const auto summary = Execute({.source = source,
                                   .plan = plan,

@@ -9,9 +9,9 @@
 
 #include "formats/facts/record_owner.h"
 #include "formats/schema/context_records.h"
+#include "formats/schema/stack_owner.h"
 #include "pipeline/object_pool.h"
 #include "stages/filter_process/options.pb.h"
-#include "formats/schema/stack_owner.h"
 
 namespace etwpipe {
 namespace {
@@ -66,8 +66,8 @@ class FilterProcess : public Stage {
       return !keep_context_ || !schema::IsContextRecord(kind, providers_->guid(kind.provider));
     });
     return all_have_pids && std::none_of(group.pids->begin(), group.pids->end(), [&](uint32_t pid) {
-      return pid == kNoId || std::binary_search(pids_.begin(), pids_.end(), pid);
-    });
+             return pid == kNoId || std::binary_search(pids_.begin(), pids_.end(), pid);
+           });
   }
 
   Status Process(const ProcessArgs& args) const override {

@@ -4,9 +4,9 @@
 #include <memory>
 
 #include "formats/schema/context_records.h"
+#include "formats/schema/stack_owner.h"
 #include "stages/filter_time/options.pb.h"
 #include "stages/filter_time/time_range.h"
-#include "formats/schema/stack_owner.h"
 
 namespace etwpipe {
 namespace {

@@ -16,7 +16,7 @@ namespace etwpipe {
 namespace where {
 struct Node;
 class GroupTest;
-}
+}  // namespace where
 
 /// Parse, bind to a trace, ask. Asking is const and may happen on any thread.
 class Expression {

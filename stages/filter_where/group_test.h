@@ -11,8 +11,8 @@
 
 namespace etwpipe::where {
 
-/// Decides a tree that Check() accepted for whole groups: each test of the tree is true, false or open for all events of
-/// a kind, by their common header fields, the lists of processes and processors and the range of time.
+/// Decides a tree that Check() accepted for whole groups: each test of the tree is true, false or open for all events
+/// of a kind, by their common header fields, the lists of processes and processors and the range of time.
 class GroupTest {
  public:
   GroupTest() = default;
