@@ -6,6 +6,7 @@
 #include <iterator>
 #include <vector>
 
+#include "formats/etwp/prediction.h"
 #include "pipeline/event.h"
 #include "proto/archive.pb.h"
 
@@ -29,6 +30,7 @@ constexpr size_t kNumberSlotCount = std::size(kNumberSlots);
 struct CpuState {
   uint64_t expected_id = 0;
   uint64_t thread = 0;  ///< 1 + pair index of its last event with a thread, 0 before the first
+  HeaderFacts facts;    ///< of the event at hand
 };
 
 /// One state per processor, grown on demand.

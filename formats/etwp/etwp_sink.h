@@ -11,7 +11,10 @@
 #include "formats/etwp/block_encoder.h"
 #include "formats/etwp/dictionary.h"
 #include "formats/etwp/images_hash.h"
+#include "formats/etwp/pad_predictor.h"
 #include "formats/etwp/restore_section.h"
+#include "formats/schema/schema_registry.h"
+#include "pipeline/object_pool.h"
 #include "pipeline/platform.h"
 #include "pipeline/sink.h"
 #include "proto/archive.pb.h"
@@ -42,7 +45,10 @@ class EtwpSink : public Sink {
   explicit EtwpSink(EtwpSinkOptions options);
   ~EtwpSink() override;
 
-  SinkInfo info() const override { return {Order::kTime, true}; }
+  /// Where the original can be read twice, what it says of its own events is asked for.
+  SinkInfo info() const override {
+    return {Order::kTime, true, options_.original != nullptr ? FactSet{kSchemas} : FactSet{kNoFacts}};
+  }
   Status Begin(const BeginArgs& args) override;
   Result<std::unique_ptr<SinkChunk>> Prepare(EventBatch& batch) const override;
   Status Cut(std::unique_ptr<SinkChunk> chunk, std::vector<std::unique_ptr<SinkBlock>>& blocks) override;
@@ -60,6 +66,7 @@ class EtwpSink : public Sink {
   struct Block;
   struct Part;
   struct Worker;
+  struct LayoutFinder;
   class Hasher;
 
   std::unique_ptr<Block> CloseBlock();
@@ -82,6 +89,12 @@ class EtwpSink : public Sink {
   bool keep_restore_ = false;
   bool hash_images_ = false;  // the original has compressed buffers, which a restored file compresses anew
 
+  // Prepare
+  std::shared_ptr<const schema::SchemaRegistry> own_registry_;  // where the run has none
+  const schema::SchemaRegistry* registry_ = nullptr;
+  const TraceContext* trace_ = nullptr;
+  mutable ObjectPool<LayoutFinder> finders_;
+
   // Cut
   DictionaryWriter dictionary_;
   v1::Dictionary fresh_;  // entries that the open block uses first
@@ -91,6 +104,7 @@ class EtwpSink : public Sink {
   uint64_t open_weight_ = 0;
   uint64_t events_ = 0;  // in closed blocks
   uint64_t next_injected_ = 1;
+  PadPredictor pads_;
   RestoreBuffers restore_;
   uint64_t restore_buffers_ = 0;  // in closed frames
   uint64_t restore_records_ = 0;
