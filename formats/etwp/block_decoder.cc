@@ -49,6 +49,7 @@ struct KindCursor {
   const RecordTemplate* kind = nullptr;
   size_t count = 0;
   NumberCursor timestamps;
+  uint32_t timestamp_base = kSinceEvent;
   NumberCursor extended_counts;
   NumberCursor extended;
   NumberCursor forms;
@@ -137,6 +138,8 @@ class Decoding {
       const uint32_t number = block_.kinds(static_cast<int>(i));
       layouts.push_back(cursor.kind->layout());
       if (!columns_.Cursor(v1::COLUMN_TIMESTAMP, number, cursor.timestamps)) return false;
+      cursor.timestamp_base = columns_.PredictionOf(v1::COLUMN_TIMESTAMP, number);
+      if (cursor.timestamp_base > kSinceKindOnCpu) return false;
       if (!columns_.Cursor(v1::COLUMN_EXTENDED_COUNT, number, cursor.extended_counts)) return false;
       if (!columns_.Cursor(v1::COLUMN_EXTENDED, number, cursor.extended)) return false;
       if (!columns_.Cursor(v1::COLUMN_PAYLOAD_FORM, number, cursor.forms)) return false;
@@ -150,7 +153,7 @@ class Decoding {
 
   bool BuildRecords() {
     CpuStates states;
-    auto previous = static_cast<uint64_t>(block_.first_timestamp());
+    TimestampBases bases(static_cast<uint64_t>(block_.first_timestamp()));
     uint64_t total = 0;
     size_t offset = 0;
     size_t next_thread = 0;
@@ -171,9 +174,11 @@ class Decoding {
       CpuState& state = states[row.cpu];
       uint64_t difference = 0;
       if (!cursor.timestamps.Next(difference)) return false;
-      previous += UnZigZag(difference);
-      row.timestamp = static_cast<int64_t>(previous);
-      state.facts.timestamp = previous;
+      const auto kind_index = static_cast<uint32_t>(kind_index_[i]);
+      const uint64_t timestamp = bases.Get(cursor.timestamp_base, row.cpu, kind_index) + UnZigZag(difference);
+      bases.Set(row.cpu, kind_index, cursor.timestamp_base == kSinceKindOnCpu, timestamp);
+      row.timestamp = static_cast<int64_t>(timestamp);
+      state.facts.timestamp = timestamp;
 
       std::memcpy(to, kind.header().data(), kind.header_size());
       if (kind.has(Slot::FIELD_TIMESTAMP)) StoreAt<int64_t>(to, kind.slot(Slot::FIELD_TIMESTAMP), row.timestamp);
@@ -199,7 +204,7 @@ class Decoding {
       size_t size = kind.header_size();
       if (kind.extended() && !AddExtended(cursor, to, size)) return false;
       if (!AddPayload(kind_index_[i], state.facts, to, size)) return false;
-      state.facts.previous_timestamp = previous;
+      state.facts.previous_timestamp = timestamp;
       row.size = static_cast<uint16_t>(size);
       if (kind.has(Slot::FIELD_SIZE)) StoreAt<uint16_t>(to, kind.slot(Slot::FIELD_SIZE), row.size);
       row.instance_id = state.expected_id + UnZigZag(ids_[i]);

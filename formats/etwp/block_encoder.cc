@@ -169,6 +169,28 @@ void BlockEncoder::AddExtended(const BlockRow& row, ExtendedColumns& columns) {
   }
 }
 
+void BlockEncoder::AddTimestamps(std::span<const BlockRow> rows, const v1::Block& block) {
+  constexpr uint32_t kBases[] = {kSinceEvent, kSinceCpu, kSinceKindOnCpu};
+  // Per base the values of each kind.
+  std::vector<std::vector<uint64_t>> values[std::size(kBases)];
+  for (auto& kinds : values) kinds.resize(group_ends_.size());
+  TimestampBases bases(static_cast<uint64_t>(block.first_timestamp()));
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const auto timestamp = static_cast<uint64_t>(rows[i].timestamp);
+    const auto kind = static_cast<uint32_t>(kind_index_[i]);
+    for (const uint32_t base : kBases) {
+      values[base][kind].push_back(ZigZag(timestamp - bases.Get(base, rows[i].cpu, kind)));
+    }
+    bases.Set(rows[i].cpu, kind, true, timestamp);
+  }
+  for (size_t kind = 0; kind < group_ends_.size(); ++kind) {
+    size_t costs[std::size(kBases)];
+    for (const uint32_t base : kBases) costs[base] = columns_.numbers().Choose(values[base][kind]).cost;
+    const auto best = static_cast<uint32_t>(std::min_element(std::begin(costs), std::end(costs)) - std::begin(costs));
+    columns_.AddNumbers(v1::COLUMN_TIMESTAMP, block.kinds(static_cast<int>(kind)), values[best][kind], best);
+  }
+}
+
 void BlockEncoder::AddKindColumns(std::span<const BlockRow> rows, const v1::Block& block) {
   auto& values = numbers_[0];
   const auto kinds = static_cast<size_t>(block.kinds_size());
@@ -176,14 +198,7 @@ void BlockEncoder::AddKindColumns(std::span<const BlockRow> rows, const v1::Bloc
     const size_t begin = kind == 0 ? 0 : group_ends_[kind - 1];
     return std::span<const uint32_t>(order_).subspan(begin, group_ends_[kind] - begin);
   };
-  for (size_t kind = 0; kind < kinds; ++kind) {
-    values.clear();
-    for (const uint32_t index : group(kind)) {
-      const int64_t before = index == 0 ? block.first_timestamp() : rows[index - 1].timestamp;
-      values.push_back(ZigZag(static_cast<uint64_t>(rows[index].timestamp) - static_cast<uint64_t>(before)));
-    }
-    columns_.AddNumbers(v1::COLUMN_TIMESTAMP, block.kinds(static_cast<int>(kind)), values);
-  }
+  AddTimestamps(rows, block);
   for (size_t kind = 0; kind < kinds; ++kind) {
     const uint32_t number = block.kinds(static_cast<int>(kind));
     const auto indexes = group(kind);

@@ -71,6 +71,7 @@ class BlockEncoder {
   void AddHeaderColumns(std::span<const BlockRow> rows);
   void AddPayloads(std::span<const BlockRow> rows, const v1::Block& block);
   void AddKindColumns(std::span<const BlockRow> rows, const v1::Block& block);
+  void AddTimestamps(std::span<const BlockRow> rows, const v1::Block& block);
   void AddExtended(const BlockRow& row, ExtendedColumns& columns);
   void AddAnnotation(const BlockAnnotation& annotation);
 

@@ -32,7 +32,7 @@ struct EtwpSinkOptions {
   bool keep_paths = false;  ///< store the names of the source files
   /// Asked at the end for schemas to embed, as text; empty if there are none. Those the input carries go on anyway.
   std::function<std::string()> schemas;
-  uint32_t block_bytes = 4u << 20;  ///< bytes of records and annotations per block; at most 32 MiB
+  uint32_t block_bytes = 0;  ///< bytes of records and annotations per block, at most 32 MiB; 0: what suits the level
   /// The .etl that is read, for its SHA-256. Without it the archive is not exact.
   std::shared_ptr<InputFile> original;
 };

@@ -17,8 +17,9 @@ constexpr uint64_t kMaxCount = 0xFFFF;
 bool PayloadDecoder::CheckPrediction(const PayloadLayout& layout, size_t index, uint32_t prediction) const {
   const auto& field = layout.fields[index];
   if (prediction == kNoPrediction || prediction == kFromLast) return true;
+  if (prediction == kPaired) return field.pair;
   if (field.repeated) return false;
-  if (prediction == kFromRow) return layout.key != 0 && index >= layout.key;
+  if (prediction == kFromRow || prediction == kFromNearest) return layout.key != 0 && index >= layout.key;
   if (!field.number()) return false;
   if (prediction < kFromField) return prediction <= kFromPid;
   const uint32_t other = prediction - kFromField;
@@ -56,6 +57,7 @@ bool PayloadDecoder::Next(size_t kind, const HeaderFacts& facts, std::byte* to, 
   kind_ = kind;
   facts_ = facts;
   row_ = {};
+  below_ = {};
   to_ = to;
   room_ = room;
   at_ = 0;
@@ -89,6 +91,15 @@ bool PayloadDecoder::Elements(size_t index) {
     default: return One(index);
   }
   if (count > kMaxCount) return false;
+  const auto& columns = kinds_[kind_].fields;
+  if (columns[index].prediction == kPaired) return Pair(index, count);
+  if (index > 0 && columns[index - 1].prediction == kPaired) {
+    // Pair() took its elements from the column of the first.
+    for (const uint64_t value : second_) {
+      if (!Step() || !PutNumber(value, field.width)) return false;
+    }
+    return second_.size() == count;
+  }
   for (uint64_t i = 0; i < count; ++i) {
     if (!Step()) return false;
     if (field.is_struct() ? !Range(index + 1, index + 1 + field.members) : !One(index)) return false;
@@ -100,11 +111,27 @@ bool PayloadDecoder::One(size_t index) {
   return kinds_[kind_].layout->fields[index].number() ? Number(index) : Value(index);
 }
 
+bool PayloadDecoder::Pair(size_t index, uint64_t count) {
+  const auto& fields = kinds_[kind_].layout->fields;
+  NumberCursor& values = kinds_[kind_].fields[index].values;
+  const size_t width = fields[index].width;
+  PairState states[2];
+  second_.clear();
+  for (uint64_t i = 0; i < count; ++i) {
+    uint64_t codes[2];
+    if (!Step() || !values.Next(codes[0]) || !values.Next(codes[1])) return false;
+    if (!PutNumber(states[0].Unpack(codes[0], width), width)) return false;
+    second_.push_back(states[1].Unpack(codes[1], fields[index + 1].width));
+  }
+  return true;
+}
+
 uint64_t PayloadDecoder::Predicted(size_t index, uint32_t prediction) const {
   const auto& field = kinds_[kind_].layout->fields[index];
   switch (prediction) {
     case kFromLast: return field.repeated ? values_[index] : state_.last(field.context);
     case kFromRow: return row_.empty() ? 0 : row_[state_.slot(kind_, index)];
+    case kFromNearest: return below_.empty() ? 0 : below_[state_.slot(kind_, index)];
     case kFromTimestamp: return facts_.timestamp;
     case kFromPrevious: return facts_.previous_timestamp;
     case kFromTid: return facts_.tid;
@@ -122,7 +149,10 @@ bool PayloadDecoder::Number(size_t index) {
   const size_t width = layout.fields[index].width;
   value &= WidthMask(width);
   values_[index] = value;
-  if (layout.key == index + 1) row_ = state_.Row(kind_, value);
+  if (layout.key == index + 1) {
+    row_ = state_.Row(kind_, value);
+    below_ = state_.Below(kind_, value);
+  }
   return PutNumber(value, width);
 }
 

@@ -44,6 +44,7 @@ class PayloadDecoder {
   bool Elements(size_t index);
   bool One(size_t index);
   bool Number(size_t index);
+  bool Pair(size_t index, uint64_t count);
   bool Value(size_t index);
   bool Put(std::span<const std::byte> bytes);
   bool PutNumber(uint64_t value, size_t width);
@@ -58,6 +59,8 @@ class PayloadDecoder {
   size_t kind_ = 0;
   HeaderFacts facts_;
   std::span<uint64_t> row_;
+  std::span<const uint64_t> below_;
+  std::vector<uint64_t> second_;  // the second array of a pair, between the two
   std::byte* to_ = nullptr;
   size_t room_ = 0;
   size_t at_ = 0;

@@ -40,8 +40,12 @@ uint64_t PayloadEncoder::Add(size_t kind_index, std::span<const std::byte> paylo
   if (!splitter_.Split(layout, payload)) return 1;
   kind.facts.push_back(facts);
   scalars_.assign(layout.fields.size(), 0);
-  for (auto& column : kind.fields) column.previous = 0;
+  for (size_t i = 0; i < kind.fields.size(); ++i) {
+    kind.fields[i].previous = 0;
+    if (layout.fields[i].pair) kind.fields[i].starts.push_back(kind.fields[i].values.size());
+  }
   std::span<uint64_t> row;
+  std::span<const uint64_t> below;
   bool have_row = false;
   for (const FieldValue& value : splitter_.values()) {
     FieldColumn& column = kind.fields[value.field];
@@ -66,9 +70,14 @@ uint64_t PayloadEncoder::Add(size_t kind_index, std::span<const std::byte> paylo
     }
     column.last.push_back(state_.last(field.context));
     scalars_[value.field] = remembered;
-    if (have_row) column.row.push_back(row.empty() ? 0 : row[state_.slot(kind_index, value.field)]);
+    if (have_row) {
+      const size_t slot = state_.slot(kind_index, value.field);
+      column.row.push_back(row.empty() ? 0 : row[slot]);
+      column.below.push_back(below.empty() ? 0 : below[slot]);
+    }
     if (layout.key == value.field + 1u) {
       row = state_.Row(kind_index, value.number);
+      below = state_.Below(kind_index, value.number);
       have_row = true;
     }
   }
@@ -82,6 +91,7 @@ uint64_t PayloadEncoder::PredictionAt(const Kind& kind, const FieldColumn& colum
   switch (prediction) {
     case kFromLast: return column.last[at];
     case kFromRow: return column.row[at];
+    case kFromNearest: return column.below[at];
     case kFromTimestamp: return kind.facts[at].timestamp;
     case kFromPrevious: return kind.facts[at].previous_timestamp;
     case kFromTid: return kind.facts[at].tid;
@@ -104,12 +114,13 @@ uint64_t PayloadEncoder::ValueAt(const Kind& kind, size_t index, size_t at, uint
   return added ? 1 : entry + 2;
 }
 
-uint32_t PayloadEncoder::ChoosePrediction(const Kind& kind, size_t index, NumberEncoder& numbers) {
+std::pair<uint32_t, size_t> PayloadEncoder::ChoosePrediction(const Kind& kind, size_t index,
+                                                            NumberEncoder& numbers) {
   const FieldColumn& column = kind.fields[index];
   const auto& field = kind.layout->fields[index];
   const size_t count = column.values.size();
   std::vector<uint32_t> candidates = {kNoPrediction, kFromLast};
-  if (column.row.size() == count) candidates.push_back(kFromRow);
+  if (column.row.size() == count) candidates.insert(candidates.end(), {kFromRow, kFromNearest});
   if (field.number() && !field.repeated) {
     if (field.width == 8) candidates.insert(candidates.end(), {kFromTimestamp, kFromPrevious});
     if (field.width == 4) candidates.insert(candidates.end(), {kFromTid, kFromPid});
@@ -133,13 +144,32 @@ uint32_t PayloadEncoder::ChoosePrediction(const Kind& kind, size_t index, Number
     costs.emplace_back(numbers.Estimate(column_), prediction);
   }
   std::sort(costs.begin(), costs.end());
-  if (numbers.effort() == Effort::kEstimate) return costs.front().second;
+  const auto scaled = [&](std::pair<size_t, uint32_t> choice) {
+    sample(choice.second);
+    return std::pair(choice.second, choice.first * count / column_.size());
+  };
+  if (numbers.effort() == Effort::kEstimate) return scaled(costs.front());
   if (costs.size() > kTrials) costs.resize(kTrials);
   for (auto& [cost, prediction] : costs) {
     sample(prediction);
     cost = numbers.Choose(column_).cost;
   }
-  return std::min_element(costs.begin(), costs.end())->second;
+  return scaled(*std::min_element(costs.begin(), costs.end()));
+}
+
+void PayloadEncoder::FillPaired(const Kind& kind, size_t index) {
+  const FieldColumn& first = kind.fields[index];
+  const FieldColumn& second = kind.fields[index + 1];
+  const size_t widths[] = {kind.layout->fields[index].width, kind.layout->fields[index + 1].width};
+  column_.clear();
+  for (size_t array = 0; array < first.starts.size(); ++array) {
+    const size_t end = array + 1 < first.starts.size() ? first.starts[array + 1] : first.values.size();
+    PairState states[2];
+    for (size_t at = first.starts[array]; at < end; ++at) {
+      column_.push_back(states[0].Pack(first.values[at], widths[0]));
+      column_.push_back(states[1].Pack(second.values[at], widths[1]));
+    }
+  }
 }
 
 void PayloadEncoder::WriteKind(size_t kind_index, uint32_t number, ColumnWriter& columns) {
@@ -149,7 +179,22 @@ void PayloadEncoder::WriteKind(size_t kind_index, uint32_t number, ColumnWriter&
     const uint32_t of = FieldColumnOf(number, index);
     columns.AddNumbers(v1::COLUMN_FIELD_COUNT, of, column.counts);
     if (column.values.empty()) continue;
-    const uint32_t prediction = ChoosePrediction(kind, index, columns.numbers());
+    const auto [prediction, cost] = ChoosePrediction(kind, index, columns.numbers());
+    if (kind.layout->fields[index].pair) {
+      const auto [other, other_cost] = ChoosePrediction(kind, index + 1, columns.numbers());
+      FillPaired(kind, index);
+      const auto parts = NumberEncoder::Sample(column_.size());
+      size_t looked_at = 0;
+      for (const auto& [begin, end] : parts) looked_at += end - begin;
+      const size_t paired = columns.numbers().effort() == Effort::kEstimate ? columns.numbers().Estimate(column_)
+                                                                            : columns.numbers().Choose(column_).cost *
+                                                                                  column_.size() / looked_at;
+      if (paired < cost + other_cost) {
+        columns.AddNumbers(v1::COLUMN_FIELD, of, column_, kPaired);
+        ++index;
+        continue;
+      }
+    }
     column_.clear();
     for (size_t at = 0; at < column.values.size(); ++at) column_.push_back(ValueAt(kind, index, at, prediction));
     columns.AddNumbers(v1::COLUMN_FIELD, of, column_, prediction);

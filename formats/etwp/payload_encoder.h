@@ -31,8 +31,10 @@ class PayloadEncoder {
     std::vector<uint64_t> values;  // numbers; or 2 * table entry + 1 if it is new there
     std::vector<uint64_t> last;    // what kFromLast predicts for each
     std::vector<uint64_t> row;     // what kFromRow does; empty where it cannot
+    std::vector<uint64_t> below;   // what kFromNearest does
     std::vector<uint64_t> counts;
-    uint64_t previous = 0;  // of an array in the payload at hand
+    std::vector<size_t> starts;  // of a pair's first array: where each array starts in values
+    uint64_t previous = 0;       // of an array in the payload at hand
     TableWriter* table = nullptr;
   };
   struct Kind {
@@ -43,7 +45,9 @@ class PayloadEncoder {
 
   uint64_t ValueAt(const Kind& kind, size_t field, size_t at, uint32_t prediction) const;
   uint64_t PredictionAt(const Kind& kind, const FieldColumn& column, size_t at, uint32_t prediction) const;
-  uint32_t ChoosePrediction(const Kind& kind, size_t field, NumberEncoder& numbers);
+  /// The prediction, and about what the column costs with it.
+  std::pair<uint32_t, size_t> ChoosePrediction(const Kind& kind, size_t field, NumberEncoder& numbers);
+  void FillPaired(const Kind& kind, size_t field);
 
   PayloadSplitter splitter_;
   PredictionState state_;

@@ -192,6 +192,13 @@ bool PayloadLayout::Finish() {
     while (!open.empty() && open.back().end <= i) open.pop_back();
     const size_t end = open.empty() ? fields.size() : open.back().end;
     field.repeated = !open.empty() || field.count != LayoutField::EXTENT_ONE;
+    field.pair = false;
+    if (i + 1 < end) {
+      const Field& next = fields[i + 1];
+      field.pair = field.number() && next.number() && field.count == LayoutField::EXTENT_FIELD &&
+                   next.count == LayoutField::EXTENT_FIELD && next.count_value == field.count_value &&
+                   (i == 0 || !fields[i - 1].pair);
+    }
     if (field.count == LayoutField::EXTENT_FIELD && !IsScalarNumber(fields, field.count_value, i)) return false;
     if (field.count == LayoutField::EXTENT_FIXED && field.count_value == 0) return false;
     if (field.is_struct()) {

@@ -1,7 +1,7 @@
 #include "formats/etwp/prediction.h"
 
 #include <algorithm>
-#include <map>
+#include <unordered_map>
 
 namespace etwpipe::etwp {
 
@@ -11,7 +11,7 @@ void PredictionState::Start(std::span<const PayloadLayout* const> layouts) {
   tables_.clear();
   row_values_ = 0;
   uint32_t contexts = 0;
-  std::map<uint32_t, size_t> table_of;                      // by context of the key
+  std::unordered_map<uint32_t, size_t> table_of;            // by context of the key
   std::vector<std::unordered_map<uint32_t, size_t>> slots;  // per table, by context
   for (size_t kind = 0; kind < layouts.size(); ++kind) {
     const PayloadLayout* layout = layouts[kind];
@@ -45,6 +45,14 @@ std::span<uint64_t> PredictionState::Row(size_t kind, uint64_t key) {
     found = table.rows.emplace(key, table.values.size()).first;
     table.values.resize(table.values.size() + table.stride);
   }
+  return std::span(table.values).subspan(found->second, table.stride);
+}
+
+std::span<const uint64_t> PredictionState::Below(size_t kind, uint64_t key) const {
+  const KeyTable& table = tables_[kinds_[kind].table];
+  auto found = table.rows.lower_bound(key);
+  if (found == table.rows.begin()) return {};
+  --found;
   return std::span(table.values).subspan(found->second, table.stride);
 }
 

@@ -3,8 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "formats/etwp/payload_layout.h"
@@ -20,7 +20,9 @@ enum Prediction : uint32_t {
   kFromPrevious = 4,   ///< the timestamp of the event before on the processor
   kFromTid = 5,        ///< the thread that the event names or else the last one named on its processor
   kFromPid = 6,        ///< its process
-  kFromField = 8,      ///< this and above: the value of field n - 8 of the same payload
+  kPaired = 7,         ///< with the next field, which is such an array too: elements in turn (FORMAT.md, "Pairs")
+  kFromNearest = 8,    ///< the value in the row with the largest key below this one's
+  kFromField = 16,     ///< this and above: the value of field n - 16 of the same payload
 };
 
 /// What the header of an event says, for predictions of its payload.
@@ -43,6 +45,8 @@ class PredictionState {
   uint64_t last(uint32_t context) const { return last_[context]; }
   /// The row of the key in a payload of `kind`, made if it is new; empty if there is none. Valid until the next call.
   std::span<uint64_t> Row(size_t kind, uint64_t key);
+  /// The row with the largest key below that one; empty if there is none.
+  std::span<const uint64_t> Below(size_t kind, uint64_t key) const;
   /// Where a row keeps the field of a kind that has a key.
   size_t slot(size_t kind, size_t field) const { return kinds_[kind].slots[field]; }
   /// After a payload: its values by field, of those outside arrays. Tables count from 1 here.
@@ -51,7 +55,7 @@ class PredictionState {
  private:
   struct KeyTable {
     size_t stride = 0;
-    std::unordered_map<uint64_t, size_t> rows;  // key to the place in values
+    std::map<uint64_t, size_t> rows;  // key to the place in values
     std::vector<uint64_t> values;
   };
   struct Kind {
@@ -67,11 +71,35 @@ class PredictionState {
 
 /// The bits of a number of `width` bytes.
 constexpr uint64_t WidthMask(size_t width) { return width >= 8 ? ~uint64_t{0} : (uint64_t{1} << 8 * width) - 1; }
-/// A difference of two such numbers as it stands in a column, and back.
+/// What an element of a pair of arrays is told from: the last element that was no marker. The three largest numbers are
+/// markers, as offsets that are none have them.
+struct PairState {
+  static constexpr uint64_t kMarkers = 3;
+  uint64_t previous = 0;
+
+  uint64_t Pack(uint64_t value, size_t width);
+  uint64_t Unpack(uint64_t code, size_t width);
+};
+
+/// A difference of two such numbers as it stands in a column.
 constexpr uint64_t PackDifference(uint64_t difference, size_t width) {
   const int shift = static_cast<int>(64 - 8 * width);
   const auto wide = static_cast<uint64_t>(static_cast<int64_t>(difference << shift) >> shift);
   return wide << 1 ^ (wide >> 63 != 0 ? ~uint64_t{0} : 0);
+}
+
+inline uint64_t PairState::Pack(uint64_t value, size_t width) {
+  const uint64_t below = WidthMask(width) - value;
+  if (below < kMarkers) return below;
+  const uint64_t code = kMarkers + PackDifference(value - previous, width);
+  previous = value;
+  return code;
+}
+inline uint64_t PairState::Unpack(uint64_t code, size_t width) {
+  if (code < kMarkers) return WidthMask(width) - code;
+  code -= kMarkers;
+  previous = (previous + (code >> 1 ^ ((code & 1) != 0 ? ~uint64_t{0} : 0))) & WidthMask(width);
+  return previous;
 }
 
 }  // namespace etwpipe::etwp
