@@ -27,7 +27,7 @@ constexpr size_t kHashBytes = 1 << 20;
 // A block stands by itself, so what larger ones save is what their parts share; what they cost is memory.
 uint32_t BlockBytes(Level level) {
   switch (level) {
-    case Level::kFast: return 4u << 20;
+    case Level::kFast:
     case Level::kDefault: return 8u << 20;
     case Level::kMax: return 16u << 20;
   }
