@@ -9,7 +9,6 @@ namespace etwpipe::activities {
 namespace {
 
 constexpr uint16_t kEnter = 1;
-constexpr uint16_t kLeave = 2;
 constexpr uint16_t kTailcall = 3;
 
 class Calls final : public PairSource {

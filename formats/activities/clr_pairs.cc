@@ -60,7 +60,6 @@ constexpr ClrPair kPairs[] = {
 };
 
 constexpr uint16_t kExceptionThrown = 80;
-constexpr uint16_t kExceptionThrownStop = 256;
 constexpr uint16_t kMaxId = 291;
 
 class ClrPairs final : public PairSource {
