@@ -185,7 +185,7 @@ TEST_P(BlockSkipping, GivesWhatReadingEverythingGives) {
       {"filter.where:provider == 3d6fa8d0-fe05-11d0-9dda-00c04fd7ba7c"},
       {"filter.where:provider != 3d6fa8d0-fe05-11d0-9dda-00c04fd7ba7c and not (keyword & 0x8)"},
       {"filter.where:provider == e13c0d23-ccbc-4e12-931b-d9cc2eee27e4 and id == 143"},
-      {"filter.where:header == PERFINFO64"},
+      {"filter.where:header == 'PERFINFO64'"},
       {"filter.where:keyword & 0x8000"},
       {fmt::format("filter.where:ts >= {} and ts < {}", from, to)},
       {fmt::format("filter.where:ts == {}", from)},
