@@ -162,7 +162,7 @@ std::optional<DecodeError> DecodeRows(const v1::Block& block, DecodedBlock& deco
       continue;
     }
     uint32_t size = 0;
-    if (!stream.ReadVarint32(&size) || size > static_cast<uint32_t>(content.size() - stream.CurrentPosition())) {
+    if (!stream.ReadVarint32(&size) || size > content.size() - static_cast<size_t>(stream.CurrentPosition())) {
       return Bad("its rows are cut off");
     }
     const auto limit = stream.PushLimit(static_cast<int>(size));
