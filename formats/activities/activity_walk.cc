@@ -69,6 +69,7 @@ class Sources {
       const auto name = [&] { return context.names().Number(rules_->NameOf(event.rule)); };
       if (event.start) {
         auto args = PairContext::StartOf(row, name(), ActivityKind::kRule);
+        args.nests = event.strict;
         args.strict = event.strict;
         context.Open(pair, args);
       } else if (!context.Close(pair, row, {.ends_inner = event.strict})) {
@@ -110,7 +111,9 @@ struct HistoryWalk::Impl : ActivityListener {
   void Begin(const EventHeader& row) {
     found.trace_start = row.timestamp;
     switches.emplace(row.timestamp);
-    tracker.emplace(TrackerOptionsOf(trace, options, row.timestamp), nothing, this);
+    TrackerOptions tracker_options = TrackerOptionsOf(trace, options, row.timestamp);
+    tracker_options.outlasting = &found.outlasting;
+    tracker.emplace(tracker_options, nothing, this);
     context.emplace(trace, options, nothing, *tracker, PairContext::FirstWalk{&found.missing, &*switches});
   }
 

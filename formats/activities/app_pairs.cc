@@ -46,6 +46,7 @@ class AppPairs final : public PairSource {
     if (row.opcode != kStartOpcode && row.opcode != kStopOpcode) return;
     if (row.kind != HeaderKind::kEvent32 && row.kind != HeaderKind::kEvent64) return;
     if (!context.wants(ActivityKind::kApp)) return;
+    if (!knows_missing_) AddMissing(context);
     const Guid activity_id = ActivityIdOf(row);
     const bool by_id = activity_id != Guid();
     PairKey key;
@@ -57,10 +58,12 @@ class AppPairs final : public PairSource {
     }
     if (row.opcode == kStopOpcode) {
       if (context.Close(key, row, {})) return;
-      context.CloseMissing(row, {.name = NameOf(row, context), .kind = ActivityKind::kApp, .nests = !by_id});
+      context.CloseMissing(
+          row, {.name = NameOf(row, context), .kind = ActivityKind::kApp, .nests = !by_id, .activity_id = activity_id});
       return;
     }
     ActivityTracker::StartArgs args = PairContext::StartOf(row, NameOf(row, context), ActivityKind::kApp);
+    args.nests = !by_id;
     if (row.has(kHasExtended)) {
       const auto related = schema::FindExtendedItem(row, schema::ExtendedType::kRelatedActivityId);
       if (related.size() >= sizeof(Guid)) {
@@ -75,6 +78,17 @@ class AppPairs final : public PairSource {
   }
 
  private:
+  // Activities that began before the trace can be parents like others.
+  void AddMissing(PairContext& context) {
+    knows_missing_ = true;
+    const auto& missing = context.history().missing;
+    for (auto start = missing.rbegin(); start != missing.rend(); ++start) {
+      if (start->activity_id == Guid()) continue;
+      const OpenActivity open = context.tracker().FindMissing(start->id);
+      if (open != OpenActivity{}) context.by_activity_id().Add(IdKey(start->activity_id), open);
+    }
+  }
+
   uint32_t NameOf(const EventHeader& row, PairContext& context) {
     const schema::EventSchema* schema = context.SchemaOf(row);
     if (generation_ != context.schema_generation()) {
@@ -95,6 +109,7 @@ class AppPairs final : public PairSource {
     return known->second;
   }
 
+  bool knows_missing_ = false;
   uint64_t generation_ = 0;
   std::unordered_map<const schema::EventSchema*, uint32_t> names_;
 };

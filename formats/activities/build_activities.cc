@@ -26,7 +26,9 @@ class IngestPairs final : public PairSource {
     const std::string entity = fields->Text("Name");
     const uint32_t name = context.names().Number(entity.empty() ? kind : fmt::format("{}: {}", kind, entity));
     if (row.opcode == kStartOpcode) {
-      context.Open(key, PairContext::StartOf(row, name, ActivityKind::kBuildInsights));
+      auto args = PairContext::StartOf(row, name, ActivityKind::kBuildInsights);
+      args.nests = false;
+      context.Open(key, args);
     } else {
       context.CloseMissing(row, {.name = name, .kind = ActivityKind::kBuildInsights});
     }
@@ -47,8 +49,8 @@ class VcperfActivities final : public PairSource {
     const auto ticks = static_cast<int64_t>(Int128{length->count} * frequency / length->per_second);
     // Within a timeline activities nest by containment, as far as milliseconds tell.
     const int64_t tolerance = frequency / 1000;
-    const uint64_t timeline = uint64_t{row.pid} << 16 | (fields->Number("TimelineId").value_or(0) & 0xFFFF);
-    std::vector<Open>& open = timelines_[timeline];
+    // A linker that a compiler starts is another process in the same timeline.
+    std::vector<Open>& open = timelines_[fields->Number("TimelineId").value_or(0)];
     while (!open.empty() &&
            (!context.tracker().IsOpen(open.back().activity) || open.back().stop + tolerance < row.timestamp + ticks)) {
       open.pop_back();
@@ -100,7 +102,7 @@ class VcperfActivities final : public PairSource {
     return context.names().Number(kind);
   }
 
-  std::unordered_map<uint64_t, std::vector<Open>> timelines_;  // by pid and TimelineId
+  std::unordered_map<uint64_t, std::vector<Open>> timelines_;  // by TimelineId
 };
 
 }  // namespace

@@ -108,7 +108,9 @@ class ClrPairs final : public PairSource {
   static void Start(const EventHeader& row, const ClrPair& pair, PairContext& context) {
     const PairKey key = KeyOf(row, pair, context);
     if (pair.once && context.table().Newest(key, context.tracker()) != OpenActivity{}) return;
-    context.Open(key, PairContext::StartOf(row, context.names().Number(pair.name), ActivityKind::kClr));
+    auto args = PairContext::StartOf(row, context.names().Number(pair.name), ActivityKind::kClr);
+    args.nests = pair.scope == Scope::kThread;
+    context.Open(key, args);
   }
 
   static void Stop(const EventHeader& row, const ClrPair& pair, PairContext& context) {

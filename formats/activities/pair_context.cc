@@ -63,7 +63,9 @@ void PairContext::CloseMissing(const EventHeader& row, const MissingArgs& args) 
   start.processor = row.cpu;
   start.kind = args.kind;
   start.nests = args.nests;
+  start.activity_id = args.activity_id;
   first_.missing->push_back(start);
+  if (args.ends_inner) tracker_.EndStrict(row.tid, row.timestamp);
 }
 
 ActivityTracker::StartArgs PairContext::StartOf(const EventHeader& row, uint32_t name, ActivityKind kind) {

@@ -80,6 +80,7 @@ class PairContext {
     bool ends_inner = false;
     std::optional<uint32_t> pid{};  ///< if it is not that of the record
     std::optional<uint32_t> tid{};
+    Guid activity_id{};  ///< ActivityHistory::MissingStart
   };
   /// The record ends an activity that nobody started: it goes on since the trace began.
   void CloseMissing(const EventHeader& row, const MissingArgs& args);

@@ -22,7 +22,8 @@ void SwitchHistoryBuilder::Switch(uint16_t processor, int64_t time, uint32_t new
   if (told.switches == 0) {
     told.first_thread = old_thread;
     const auto start = starts_.find(old_thread);
-    told.first_since = start == starts_.end() ? trace_start_ : start->second;
+    told.since_start = start != starts_.end();
+    told.first_since = told.since_start ? start->second : trace_start_;
   } else if (own.known && own.thread != old_thread) {
     told.broken.push_back({told.switches, own.last_event});
     ++history_.anomalies;

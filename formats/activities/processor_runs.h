@@ -27,6 +27,7 @@ struct ProcessorHistory {
   };
   uint32_t first_thread = 0;  ///< ran before the first switch; 0: idle or unknown
   int64_t first_since = 0;    ///< since when: the start of the trace or that of the thread
+  bool since_start = false;   ///< the latter: from its record on
   uint64_t switches = 0;
   /// Runs whose end the switches do not tell, since switches were lost; in their order.
   std::vector<BrokenRun> broken;

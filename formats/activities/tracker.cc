@@ -22,7 +22,7 @@ ActivityTracker::ActivityTracker(const TrackerOptions& options, const ActivityHi
     processors_.resize(history.switches.processors.size());
     for (size_t i = 0; i < processors_.size(); ++i) {
       const ProcessorHistory& told = history.switches.processors[i];
-      if (told.first_thread == 0) continue;
+      if (told.first_thread == 0 || told.since_start) continue;
       Appointment begin;
       begin.time = Bounded(told.first_since);
       begin.kind = Appointment::Kind::kRunBegins;
@@ -42,6 +42,7 @@ ActivityTracker::ActivityTracker(const TrackerOptions& options, const ActivityHi
     args.processor = missing->processor;
     args.flags = kTruncatedStart;
     args.kind = missing->kind;
+    args.nests = missing->nests;
     uint32_t parent = kNone;
     const bool nests = missing->nests && missing->tid != kNoId;
     if (nests) {
@@ -237,9 +238,11 @@ void ActivityTracker::Switch(uint16_t index, int64_t time, uint32_t new_tid, uin
     RunEnds(processor);
   } else {
     // The run of `old` began with a switch that is lost; that of the known thread ended at its appointment.
-    if (processor.run != 0) Flag(old_tid, kLostEvents);
+    const bool told = processor.ended && processor.thread == old_tid;
+    if (processor.run != 0 && !told) Flag(old_tid, kLostEvents);
     RunEnds(processor);
   }
+  processor.ended = false;
   ++processor.run;
   processor.known = true;
   RunBegins(processor, new_tid);
@@ -283,6 +286,7 @@ OpenActivity ActivityTracker::Begin(const StartArgs& args, uint32_t parent, bool
   }
   Node& node = nodes_[number];
   node.open = true;
+  node.nests = args.nests;
   node.strict = args.strict;
   node.parent = divides ? parent : kNone;
   node.tree = parent == kNone ? number : nodes_[parent].tree;
@@ -299,7 +303,10 @@ OpenActivity ActivityTracker::Begin(const StartArgs& args, uint32_t parent, bool
   ++open_;
   ++counts_.started;
   if (divides) {
-    if (args.tid != kNoId) {
+    // Whoever stops an activity that nobody saw start need not be the thread that started it.
+    const bool known = args.nests || args.kind == ActivityKind::kThread || (args.flags & kTruncatedStart) == 0;
+    const bool of_thread = args.tid != kNoId && known;
+    if (of_thread) {
       Thread& thread = ThreadOf(args.tid);
       Credit(thread);
       if (args.pid != kNoId) thread.pid = args.pid;
@@ -324,15 +331,22 @@ void ActivityTracker::Stop(OpenActivity activity, const StopArgs& args) {
   Advance(args.time);
   const uint32_t number = NumberOf(activity);
   if (number == kNone) return;
-  if (args.ends_inner) {
-    Thread* thread = nodes_[number].thread;
-    for (uint32_t inner = thread == nullptr ? number : thread->innermost; inner != number;) {
-      const uint32_t below = nodes_[inner].below;
-      if (nodes_[inner].strict) End(inner, {.time = args.time, .flags = kUnbalanced});
-      inner = below;
-    }
-  }
+  if (args.ends_inner && nodes_[number].thread != nullptr) EndStrict(*nodes_[number].thread, number, args.time);
   End(number, args);
+}
+
+void ActivityTracker::EndStrict(uint32_t tid, int64_t time) {
+  Advance(time);
+  if (Thread* thread = FindThread(tid)) EndStrict(*thread, kNone, time);
+}
+
+// Those above `last`.
+void ActivityTracker::EndStrict(const Thread& thread, uint32_t last, int64_t time) {
+  for (uint32_t inner = thread.innermost; inner != last;) {
+    const uint32_t below = nodes_[inner].below;
+    if (nodes_[inner].strict) End(inner, {.time = time, .flags = kUnbalanced});
+    inner = below;
+  }
 }
 
 void ActivityTracker::StopAt(OpenActivity activity, int64_t time) {
@@ -362,18 +376,8 @@ void ActivityTracker::End(uint32_t number, const StopArgs& args) {
   if ((args.flags & kUnterminated) != 0) ++counts_.unterminated;
   if ((args.flags & kUnbalanced) != 0) ++counts_.unbalanced;
 
-  if (node.thread != nullptr) {
-    Thread& thread = *node.thread;
-    Credit(thread);
-    if (node.above != kNone) {
-      nodes_[node.above].below = node.below;
-    } else {
-      thread.innermost = node.below;
-    }
-    if (node.below != kNone) nodes_[node.below].above = node.above;
-    node.thread = nullptr;
-    node.above = node.below = kNone;
-  }
+  if (node.thread != nullptr) LeaveThread(node);
+  if (node.orphan && args.id != 0 && options_.outlasting != nullptr) options_.outlasting->insert(activity.id);
   if (node.divides) {
     if (node.begun < now_) Settle();
     if (node.leaf) Leave(node);
@@ -396,6 +400,19 @@ void ActivityTracker::End(uint32_t number, const StopArgs& args) {
   activity.responsibility = activity.exclusive_responsibility + node.children_responsibility;
   listener_->OnStop(activity);
   if (node.live_children == 0) SubtreeEnded(number);
+}
+
+void ActivityTracker::LeaveThread(Node& node) {
+  Thread& thread = *node.thread;
+  Credit(thread);
+  if (node.above != kNone) {
+    nodes_[node.above].below = node.below;
+  } else {
+    thread.innermost = node.below;
+  }
+  if (node.below != kNone) nodes_[node.below].above = node.above;
+  node.thread = nullptr;
+  node.above = node.below = kNone;
 }
 
 // The activity and all its descendants have stopped.
@@ -425,43 +442,106 @@ void ActivityTracker::ThreadStart(uint32_t tid, uint32_t pid, int64_t time) {
   // Two providers may tell of one start.
   const bool again = thread.has_started && thread.pid == pid && now_ - thread.started <= options_.same_start;
   if (!again) {
-    EndAll(thread, time);
+    EndOf(thread, time);
     thread.has_started = true;
     thread.started = now_;
   }
   thread.pid = pid;
+  for (size_t i = 0; i < processors_.size() && i < history_.switches.processors.size(); ++i) {
+    const ProcessorHistory& told = history_.switches.processors[i];
+    Processor& processor = processors_[i];
+    if (!told.since_start || told.first_thread != tid || processor.known || processor.run != 0) continue;
+    if (Bounded(told.first_since) != now_) continue;
+    processor.known = true;
+    RunBegins(processor, tid);
+  }
 }
 
 void ActivityTracker::ThreadEnd(uint32_t tid, int64_t time) {
   Advance(time);
   Thread* thread = FindThread(tid);
   if (thread == nullptr) return;
-  EndAll(*thread, time);
+  EndOf(*thread, time);
   if (thread->processors == 0) return;
   for (Processor& processor : processors_) {
     if (!processor.known || processor.thread != tid) continue;
     RunEnds(processor);
     processor.known = false;
+    processor.ended = true;
   }
 }
 
-void ActivityTracker::EndAll(Thread& thread, int64_t time) {
-  for (uint32_t number = thread.innermost; number != kNone;) {
-    const uint32_t below = nodes_[number].below;
-    if (nodes_[number].activity.kind != ActivityKind::kThread) End(number, {.time = time, .flags = kUnterminated});
-    number = below;
+void ActivityTracker::EndOf(const Thread& thread, int64_t time) {
+  if (thread.innermost == kNone) return;
+  std::vector<OpenActivity> ending;
+  AddGoingOn(thread, ending);
+  // A recorded stop counts more than the end of the thread (semantics.md 2.2).
+  const auto first = std::stable_partition(ending.begin(), ending.end(), [this](const OpenActivity& activity) {
+    return !Outlasts(nodes_[activity.number]);
+  });
+  for (auto orphan = first; orphan != ending.end(); ++orphan) {
+    Node& node = nodes_[orphan->number];
+    LeaveThread(node);
+    node.orphan = true;
+    if (options_.outlasting != nullptr) orphans_.push_back(*orphan);
+  }
+  ending.erase(first, ending.end());
+  EndWithoutStop(std::move(ending), time);
+}
+
+bool ActivityTracker::Outlasts(const Node& node) const {
+  return options_.outlasting != nullptr ? !node.nests : history_.outlasting.contains(node.activity.id);
+}
+
+void ActivityTracker::AddGoingOn(const Thread& thread, std::vector<OpenActivity>& list) const {
+  for (uint32_t number = thread.innermost; number != kNone; number = nodes_[number].below) {
+    const Activity& activity = nodes_[number].activity;
+    // What has no start has a stop that is still to come, maybe in a later life of the thread.
+    if (activity.kind != ActivityKind::kThread && !activity.has(kTruncatedStart)) list.push_back(OpenOf(number));
+  }
+}
+
+// By descending ids, but children before their parents (semantics.md 2.3): a record of another processor may have a
+// lower id although it came later.
+void ActivityTracker::EndWithoutStop(std::vector<OpenActivity> ending, int64_t time) {
+  std::sort(ending.begin(), ending.end(), [](const OpenActivity& a, const OpenActivity& b) { return a.id > b.id; });
+  std::unordered_set<uint32_t> numbers;
+  for (const OpenActivity& each : ending) numbers.insert(each.number);
+  // How many children of a node end, or have descendants that do though they have stopped themselves.
+  std::unordered_map<uint32_t, size_t> children;
+  for (const OpenActivity& each : ending) {
+    for (uint32_t up = nodes_[each.number].parent; up != kNone; up = nodes_[up].parent) {
+      if (children[up]++ != 0 || numbers.contains(up)) break;
+    }
+  }
+  for (const OpenActivity& next : ending) {
+    const auto found = children.find(next.number);
+    if (found != children.end() && found->second != 0) continue;
+    uint32_t up = nodes_[next.number].parent;
+    End(next.number, {.time = time, .flags = kUnterminated});
+    // A node that is free keeps its fields until the next start.
+    while (up != kNone && --children[up] == 0) {
+      const uint32_t number = up;
+      up = nodes_[number].parent;
+      if (!numbers.contains(number)) continue;
+      // One of a higher id has waited for its last child.
+      if (nodes_[number].activity.id < next.id) break;
+      End(number, {.time = time, .flags = kUnterminated});
+    }
   }
 }
 
 void ActivityTracker::ProcessEnd(uint32_t pid, int64_t time) {
   Advance(time);
-  // In the order of their numbers: the table has none that is the same everywhere.
-  std::vector<uint32_t> tids;
+  std::vector<OpenActivity> ending;
   for (const auto& [tid, thread] : threads_) {
-    if (thread.pid == pid && thread.innermost != kNone) tids.push_back(tid);
+    if (thread.pid == pid) AddGoingOn(thread, ending);
   }
-  std::sort(tids.begin(), tids.end());
-  for (const uint32_t tid : tids) EndAll(threads_.at(tid), time);
+  std::erase_if(orphans_, [this](const OpenActivity& orphan) { return !IsOpen(orphan); });
+  for (const OpenActivity& orphan : orphans_) {
+    if (nodes_[orphan.number].activity.pid == pid) ending.push_back(orphan);
+  }
+  EndWithoutStop(std::move(ending), time);
 }
 
 void ActivityTracker::Finish(int64_t time) {
@@ -470,9 +550,7 @@ void ActivityTracker::Finish(int64_t time) {
   for (uint32_t number = 0; number < nodes_.size(); ++number) {
     if (nodes_[number].open && !nodes_[number].stop_known) rest.push_back(OpenOf(number));
   }
-  // Children come before their parents (semantics.md 2.3).
-  std::sort(rest.begin(), rest.end(), [](const OpenActivity& a, const OpenActivity& b) { return a.id > b.id; });
-  for (const OpenActivity& activity : rest) End(activity.number, {.time = now_, .flags = kUnterminated});
+  EndWithoutStop(std::move(rest), now_);
   while (open_ != 0) Advance(appointments_.top().time);
 }
 

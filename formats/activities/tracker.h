@@ -13,6 +13,7 @@
 #include "formats/activities/activity.h"
 #include "formats/activities/divider.h"
 #include "formats/activities/processor_runs.h"
+#include "pipeline/guid.h"
 
 namespace etwpipe::activities {
 
@@ -64,13 +65,16 @@ struct ActivityHistory {
     uint32_t name = 0;
     uint16_t processor = 0;
     ActivityKind kind = ActivityKind::kApp;
-    bool nests = true;  ///< paired by its thread: among the missing starts of a thread the first to stop is innermost
+    bool nests = true;   ///< paired by its thread: among the missing starts of a thread the first to stop is innermost
+    Guid activity_id{};  ///< of its stop record, if that has one: children may name it
   };
   std::vector<MissingStart> missing;  ///< in the order of their stops
   /// Activities whose stop is earlier than their start. They take no part in the division and enclose nothing.
   std::unordered_set<EventInstanceId> negative;
   /// Names that MissingStart::name gives by number.
   std::vector<ActivityName> names;
+  /// Activities with a stop record that comes after the end of their thread.
+  std::unordered_set<EventInstanceId> outlasting;
   /// Processes whose runtime tells when an exception has been handled (ExceptionThrown/Stop).
   std::unordered_set<uint32_t> exceptions_stop;
   SwitchHistory switches;
@@ -81,6 +85,9 @@ struct TrackerOptions {
   int64_t trace_start = 0;   ///< where activities without a start begin
   int64_t same_start = 0;    ///< two starts of a thread at most so many ticks apart are one that two providers tell
   bool sampled_cpu = false;  ///< CPU ticks from Sample() and not from Switch()
+  /// For the first walk: activities that others can stop go on after the end of their thread, and those that do stop
+  /// are put here. Null: ActivityHistory::outlasting says which go on.
+  std::unordered_set<EventInstanceId>* outlasting = nullptr;
 };
 
 /// The normative algorithms of semantics.md 2.3, 3.1 and 3.2 in one walk. Calls come in the order of the trace; a time
@@ -101,6 +108,7 @@ class ActivityTracker {
     uint16_t processor = 0;
     uint16_t flags = 0;
     ActivityKind kind = ActivityKind::kApp;
+    bool nests = true;      ///< only its own thread can stop it
     bool strict = false;    ///< cannot outlast an activity below it on its thread (StopArgs::ends_inner)
     OpenActivity parent{};  ///< none, or one that goes on no longer: the innermost of its thread
   };
@@ -128,6 +136,8 @@ class ActivityTracker {
   OpenActivity ParentOf(OpenActivity activity) const;
   /// The innermost activity of a thread; none if it has none.
   OpenActivity Innermost(uint32_t tid) const;
+  /// Strict activities of the thread end (kUnbalanced): one below all of them has stopped.
+  void EndStrict(uint32_t tid, int64_t time);
   /// The next outer activity of the same thread.
   OpenActivity Below(OpenActivity activity) const;
 
@@ -139,7 +149,8 @@ class ActivityTracker {
   void Sample(uint32_t tid, int64_t ticks);
   /// A thread begins to live: a number used again starts anew.
   void ThreadStart(uint32_t tid, uint32_t pid, int64_t time);
-  /// All activities of the thread end (kUnterminated), apart from those of kind kThread.
+  /// All activities of the thread end (kUnterminated), apart from those of kind kThread and those with a stop record to
+  /// come.
   void ThreadEnd(uint32_t tid, int64_t time);
   /// The same for all threads of the process.
   void ProcessEnd(uint32_t pid, int64_t time);
@@ -171,10 +182,12 @@ class ActivityTracker {
     int64_t children_cpu = 0;    // inclusive, of children that are final
     int64_t children_responsibility = 0;
     bool open = false;
+    bool nests = true;
     bool strict = false;
     bool stop_known = false;  // an appointment stops it
     bool divides = false;     // goes on in the sense of the division: open and not known to be negative
     bool leaf = false;        // the divider has it
+    bool orphan = false;      // its thread has ended
     int64_t begun = 0;        // now_ at its start
   };
   struct Thread {
@@ -187,6 +200,7 @@ class ActivityTracker {
   };
   struct Processor {
     bool known = false;  // what it runs
+    bool ended = false;  // its last thread ended there
     uint32_t thread = 0;
     uint64_t run = 0;  // number of switches so far
     size_t next_broken = 0;
@@ -201,7 +215,12 @@ class ActivityTracker {
     uint16_t processor = 0;
     uint64_t run = 0;
     bool operator>(const Appointment& other) const {
-      return time != other.time ? time > other.time : order > other.order;
+      if (time != other.time) return time > other.time;
+      const bool stops = kind == Kind::kStop;
+      const bool other_stops = other.kind == Kind::kStop;
+      if (stops != other_stops) return other_stops;
+      // Of stops at one time that of the child comes first: it was made last.
+      return stops ? order < other.order : order > other.order;
     }
   };
 
@@ -217,7 +236,12 @@ class ActivityTracker {
   OpenActivity OpenOf(uint32_t number) const;
   Thread& ThreadOf(uint32_t tid);
   Thread* FindThread(uint32_t tid);
-  void EndAll(Thread& thread, int64_t time);
+  void EndOf(const Thread& thread, int64_t time);
+  void EndStrict(const Thread& thread, uint32_t last, int64_t time);
+  bool Outlasts(const Node& node) const;
+  void LeaveThread(Node& node);
+  void AddGoingOn(const Thread& thread, std::vector<OpenActivity>& list) const;
+  void EndWithoutStop(std::vector<OpenActivity> ending, int64_t time);
   void Credit(Thread& thread);
   void RunBegins(Processor& processor, uint32_t tid);
   void RunEnds(Processor& processor);
@@ -239,6 +263,7 @@ class ActivityTracker {
   ActivityCounts counts_;
   std::vector<Node> nodes_;
   std::vector<uint32_t> free_;
+  std::vector<OpenActivity> orphans_;  // of the first walk
   std::unordered_map<uint32_t, Thread> threads_;
   size_t threads_limit_ = 1 << 16;
   uint32_t last_tid_ = kNoId;

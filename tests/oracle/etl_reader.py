@@ -52,6 +52,7 @@ PERFINFO = struct.Struct("<HBBHBBq")
 FULL = struct.Struct("<HBBBBHIIq16s")
 EVENT = struct.Struct("<HBBHHIIq16sHBBBBHQ")
 ITEM = struct.Struct("<HHHH")
+NO_GUID = bytes(16)
 
 _guid_texts = {}
 
@@ -280,13 +281,14 @@ class Record:
     """One record. `timestamp` is None where the record has none, until Trace.merged() fills it in."""
 
     __slots__ = ("buffer", "offset", "header", "size", "provider", "event_id", "version", "opcode", "level", "task",
-                 "keyword", "channel", "pid", "tid", "timestamp", "payload", "items", "items_ok")
+                 "keyword", "channel", "pid", "tid", "timestamp", "payload", "items", "items_ok", "activity")
 
     def __init__(self):
         self.provider = self.pid = self.tid = self.timestamp = None
         self.event_id = self.version = self.opcode = self.level = self.task = self.keyword = self.channel = 0
         self.items = ()
         self.items_ok = True
+        self.activity = NO_GUID
 
     @property
     def id(self):
@@ -365,6 +367,7 @@ def parse_record(data, pos, end):
         (_, _, _, event_flags, _, record.tid, record.pid, record.timestamp, raw, record.event_id, record.version,
          record.channel, record.level, record.opcode, record.task, record.keyword) = EVENT.unpack_from(data, pos)
         record.provider = guid_text(raw)
+        record.activity = bytes(data[pos + 64:pos + 80])
         if event_flags & 1:
             record.items, where, record.items_ok = _extended_items(data, pos + start, stop)
             start = where - pos

@@ -263,11 +263,11 @@ Reference Solve(const std::vector<Record>& records, int64_t trace_start, int64_t
     entries[open[id]].stop_at = stops++;
     open.erase(id);
   };
-  const auto innermost = [&](uint32_t tid) {
+  const auto innermost = [&](uint32_t tid, size_t after = 0) {
     EventInstanceId found = 0;
     size_t best = 0;
     for (const auto& [id, index] : open) {
-      if (entries[index].tid == tid && entries[index].start_at >= best) {
+      if (entries[index].tid == tid && entries[index].start_at > after && entries[index].start_at >= best) {
         best = entries[index].start_at;
         found = id;
       }
@@ -295,7 +295,8 @@ Reference Solve(const std::vector<Record>& records, int64_t trace_start, int64_t
       }
       case Op::kThreadStart:
       case Op::kThreadEnd:
-        while (const EventInstanceId id = innermost(record.tid)) close(id, record.time);
+        // Missing starts have stops that are still to come.
+        while (const EventInstanceId id = innermost(record.tid, missing.size())) close(id, record.time);
         break;
       default: break;
     }
@@ -532,6 +533,88 @@ TEST(ActivityTracker, AgreesWithTheDefinitionsOnRandomTraces) {
   EXPECT_GT(missing, 5'000u);
   EXPECT_GT(late, 2'000u);
   EXPECT_GT(anomalies, 500u);
+}
+
+// Ids are places in the file: the child of a later buffer of another processor may have the lower one.
+TEST(ActivityTracker, ChildrenEndBeforeTheirParentsWhateverTheirIds) {
+  const ActivityHistory history;
+  for (const bool by_thread : {false, true}) {
+    Recorder recorder;
+    ActivityTracker tracker({}, history, &recorder);
+    for (const EventInstanceId id : {30, 10, 20, 40}) {
+      ActivityTracker::StartArgs args;
+      args.time = static_cast<int64_t>(id == 40 ? 5 : 0);
+      args.id = id;
+      args.tid = id == 40 ? 2 : 1;
+      tracker.Start(args);
+    }
+    if (by_thread) tracker.ThreadEnd(1, 9);
+    tracker.Finish(9);
+    std::vector<EventInstanceId> order;
+    for (const Activity& activity : recorder.stopped) {
+      order.push_back(activity.id);
+      EXPECT_FALSE(activity.has(kLateChildren)) << activity.id;
+      EXPECT_EQ(activity.responsibility, recorder.final[activity.id].responsibility) << activity.id;
+    }
+    EXPECT_EQ(order, by_thread ? (std::vector<EventInstanceId>{20, 10, 30, 40})
+                               : (std::vector<EventInstanceId>{40, 20, 10, 30}));
+  }
+}
+
+// semantics.md 2.2: a recorded stop counts more than the end of the thread.
+TEST(ActivityTracker, ARecordedStopCountsMoreThanTheEndOfTheThread) {
+  ActivityHistory history;
+  for (const bool first_walk : {true, false}) {
+    std::unordered_set<EventInstanceId> outlasting;
+    Recorder recorder;
+    ActivityTracker tracker({.outlasting = first_walk ? &outlasting : nullptr}, history, &recorder);
+    const auto start = [&](EventInstanceId id, bool nests) {
+      ActivityTracker::StartArgs args;
+      args.id = id;
+      args.tid = 1;
+      args.nests = nests;
+      return tracker.Start(args);
+    };
+    const OpenActivity stopped = start(1, false);
+    start(2, false);
+    start(3, true);
+    tracker.ThreadEnd(1, 10);
+    EXPECT_EQ(tracker.Innermost(1), OpenActivity{});
+    tracker.Stop(stopped, {.time = 30, .id = 5, .tid = 2});
+    tracker.Finish(50);
+    EXPECT_EQ(recorder.final[1].stop, 30);
+    EXPECT_EQ(recorder.final[1].flags & ~kLateChildren, kMigrated);
+    EXPECT_EQ(recorder.final[3].stop, 10);
+    if (first_walk) {
+      EXPECT_EQ(outlasting, (std::unordered_set<EventInstanceId>{1}));
+      history.outlasting = outlasting;
+    } else {
+      EXPECT_EQ(recorder.final[2].stop, 10);
+      EXPECT_TRUE(recorder.final[2].has(kUnterminated));
+    }
+  }
+}
+
+TEST(ActivityTracker, AMissingStartSurvivesAnEarlierLifeOfItsThread) {
+  ActivityHistory history;
+  ActivityHistory::MissingStart missing;
+  missing.id = 7;
+  missing.tid = 1;
+  history.missing.push_back(missing);
+  missing.id = 8;
+  missing.nests = false;
+  history.missing.push_back(missing);
+  Recorder recorder;
+  ActivityTracker tracker({}, history, &recorder);
+  EXPECT_EQ(tracker.Innermost(1).id, 7u) << "nobody knows which thread started what another can stop";
+  tracker.ThreadEnd(1, 5);
+  tracker.ThreadStart(1, 1, 10);
+  tracker.Stop(tracker.FindMissing(7), {.time = 20, .id = 7, .tid = 1});
+  tracker.Stop(tracker.FindMissing(8), {.time = 25, .id = 8, .tid = 1});
+  tracker.Finish(30);
+  EXPECT_EQ(recorder.final[7].stop, 20);
+  EXPECT_EQ(recorder.final[7].flags, kTruncatedStart);
+  EXPECT_EQ(recorder.final[8].stop, 25);
 }
 
 TEST(ActivityTracker, NestsAMillionDeep) {
