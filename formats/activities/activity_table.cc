@@ -1,7 +1,6 @@
 #include "formats/activities/activity_table.h"
 
 #include <array>
-#include <utility>
 
 namespace etwpipe::activities {
 namespace {
@@ -30,58 +29,39 @@ std::optional<ActivityKind> KindFromText(std::string_view text) {
   return std::nullopt;
 }
 
-struct ActivityTable::Collector : ActivityListener {
-  explicit Collector(std::vector<Activity>& into) : activities(into) {}
-  void OnFinal(const Activity& activity) override { activities.push_back(activity); }
-  std::vector<Activity>& activities;
-};
-
 ActivityTable::ActivityTable(const TraceContext& trace, const ActivityOptions& options)
-    : trace_(trace), options_(options), first_(std::make_unique<HistoryWalk>(trace, options)) {}
-
-ActivityTable::~ActivityTable() = default;
+    : options_(options), walks_(trace, options, &collector_) {}
 
 void ActivityTable::Observe(const EventBatch& batch, int pass) {
-  if (pass == 0) {
-    for (const EventHeader& row : batch.rows) first_->Observe(row);
-    return;
-  }
-  if (second_ == nullptr) {
-    history_ = first_->Finish();
-    first_.reset();
-    collector_ = std::make_unique<Collector>(activities_);
-    second_ = std::make_unique<ActivityWalk>(trace_, options_, history_, collector_.get());
-  }
-  for (const EventHeader& row : batch.rows) second_->Observe(row);
+  walks_.Observe(batch, pass, [](const EventHeader&) {});
 }
 
 void ActivityTable::Finish() {
-  if (finished_) return;
-  finished_ = true;
-  if (second_ == nullptr) Observe({}, 1);
-  second_->Finish();
-  for (size_t i = 0; i < activities_.size(); ++i) {
-    by_record_[activities_[i].id] = i;
-    if (activities_[i].stop_id != 0) by_record_.try_emplace(activities_[i].stop_id, i);
+  if (!walks_.Finish()) return;
+  for (size_t i = 0; i < all().size(); ++i) {
+    by_record_[all()[i].id] = i;
+    if (all()[i].stop_id != 0) by_record_.try_emplace(all()[i].stop_id, i);
   }
 }
 
 const Activity* ActivityTable::FindByRecord(EventInstanceId id) const {
   const auto found = by_record_.find(id);
-  return found == by_record_.end() ? nullptr : &activities_[found->second];
+  return found == by_record_.end() ? nullptr : &all()[found->second];
 }
 
-std::string_view ActivityTable::NameOf(const Activity& activity) const { return second_->NameOf(activity.name); }
-std::string_view ActivityTable::ModuleOf(const Activity& activity) const { return second_->ModuleOf(activity.name); }
-int64_t ActivityTable::covered() const { return second_->tracker().covered(); }
-const ActivityCounts& ActivityTable::counts() const { return second_->tracker().counts(); }
+std::string_view ActivityTable::NameOf(const Activity& activity) const { return walks_.walk().NameOf(activity.name); }
+std::string_view ActivityTable::ModuleOf(const Activity& activity) const {
+  return walks_.walk().ModuleOf(activity.name);
+}
+int64_t ActivityTable::covered() const { return walks_.walk().tracker().covered(); }
+const ActivityCounts& ActivityTable::counts() const { return walks_.walk().tracker().counts(); }
 
 CpuTime ActivityTable::cpu_time() const {
   if (options_.sampled_cpu) return CpuTime::kSampled;
-  const SwitchHistory& switches = history_.switches;
+  const SwitchHistory& switches = history().switches;
   if (switches.switches == 0) return CpuTime::kNone;
-  const int64_t span = history_.trace_stop - history_.trace_start;
-  const bool late = switches.first_switch - history_.trace_start > span / 100;
+  const int64_t span = history().trace_stop - history().trace_start;
+  const bool late = switches.first_switch - history().trace_start > span / 100;
   return late || switches.anomalies != 0 || switches.silent_processors != 0 ? CpuTime::kPartial : CpuTime::kFull;
 }
 

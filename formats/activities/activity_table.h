@@ -1,7 +1,6 @@
 // All activities of a trace with their values, found in two passes.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
@@ -22,11 +21,10 @@ std::optional<ActivityKind> KindFromText(std::string_view text);
 /// Made for one trace; collects activities while two passes go over all of its events in order, then gives them.
 class ActivityTable {
  public:
-  static constexpr int kPasses = 2;
+  static constexpr int kPasses = TwoPassWalk::kPasses;
 
   /// Both outlive it.
   ActivityTable(const TraceContext& trace, const ActivityOptions& options);
-  ~ActivityTable();
 
   /// A batch of pass 0 or 1, unfiltered, in sequence.
   void Observe(const EventBatch& batch, int pass);
@@ -36,7 +34,7 @@ class ActivityTable {
   // After Finish():
 
   /// In the order in which they became final.
-  const std::vector<Activity>& all() const { return activities_; }
+  const std::vector<Activity>& all() const { return collector_.activities; }
   /// The activity that the record of that id starts or stops; null if none. A record that stops one activity and starts
   /// another gives the latter.
   const Activity* FindByRecord(EventInstanceId id) const;
@@ -47,19 +45,17 @@ class ActivityTable {
   /// How far CPU ticks can be known: partial where processors have no context switches, the first comes after the first
   /// hundredth of the trace, or switches were lost (semantics.md 3.2).
   CpuTime cpu_time() const;
-  const ActivityHistory& history() const { return history_; }
+  const ActivityHistory& history() const { return walks_.history(); }
 
  private:
-  struct Collector;
+  struct Collector : ActivityListener {
+    void OnFinal(const Activity& activity) override { activities.push_back(activity); }
+    std::vector<Activity> activities;
+  };
 
-  const TraceContext& trace_;
   const ActivityOptions& options_;
-  std::unique_ptr<HistoryWalk> first_;
-  ActivityHistory history_;
-  std::unique_ptr<Collector> collector_;
-  std::unique_ptr<ActivityWalk> second_;
-  bool finished_ = false;
-  std::vector<Activity> activities_;
+  Collector collector_;
+  TwoPassWalk walks_;
   std::unordered_map<EventInstanceId, size_t> by_record_;
 };
 

@@ -197,4 +197,19 @@ const ActivityTracker& ActivityWalk::tracker() const { return impl_->tracker; }
 std::string_view ActivityWalk::NameOf(uint32_t name) const { return impl_->context.names().Get(name).text; }
 std::string_view ActivityWalk::ModuleOf(uint32_t name) const { return impl_->context.names().Get(name).module; }
 
+void TwoPassWalk::BeginSecond() {
+  if (second_ != nullptr) return;
+  history_ = first_->Finish();
+  first_.reset();
+  second_ = std::make_unique<ActivityWalk>(trace_, options_, history_, listener_);
+}
+
+bool TwoPassWalk::Finish() {
+  if (finished_) return false;
+  finished_ = true;
+  BeginSecond();
+  second_->Finish();
+  return true;
+}
+
 }  // namespace etwpipe::activities

@@ -8,6 +8,7 @@
 
 #include "formats/activities/activity.h"
 #include "formats/activities/tracker.h"
+#include "pipeline/batch.h"
 #include "pipeline/trace_context.h"
 
 namespace etwpipe::activities {
@@ -80,6 +81,49 @@ class ActivityWalk {
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
+};
+
+/// Both walks over the batches of two passes.
+class TwoPassWalk {
+ public:
+  static constexpr int kPasses = 2;
+
+  /// All arguments outlive it.
+  TwoPassWalk(const TraceContext& trace, const ActivityOptions& options, ActivityListener* listener)
+      : trace_(trace), options_(options), listener_(listener), first_(std::make_unique<HistoryWalk>(trace, options)) {}
+
+  /// A batch of pass 0 or 1, unfiltered, in sequence. In pass 1 `behind(row)` is called behind what the listener is
+  /// told of a row.
+  template <typename Behind>
+  void Observe(const EventBatch& batch, int pass, Behind&& behind) {
+    if (pass == 0) {
+      for (const EventHeader& row : batch.rows) first_->Observe(row);
+      return;
+    }
+    BeginSecond();
+    for (const EventHeader& row : batch.rows) {
+      second_->Observe(row);
+      behind(row);
+    }
+  }
+  /// After the last batch of pass 1; false if that was done before.
+  bool Finish();
+
+  /// What pass 0 found: known in pass 1.
+  const ActivityHistory& history() const { return history_; }
+  /// From pass 1 on.
+  const ActivityWalk& walk() const { return *second_; }
+
+ private:
+  void BeginSecond();
+
+  const TraceContext& trace_;
+  const ActivityOptions& options_;
+  ActivityListener* listener_;
+  std::unique_ptr<HistoryWalk> first_;
+  ActivityHistory history_;
+  std::unique_ptr<ActivityWalk> second_;
+  bool finished_ = false;
 };
 
 }  // namespace etwpipe::activities

@@ -19,7 +19,7 @@ struct CallTable::Collector : ActivityListener {
     }
     const CallTimes::Call call =
         table.times_.Enter({activity.tid, activity.pid, activity.name, ModuleOf(activity.name), activity.start});
-    if (table.history_.negative.contains(activity.id)) {
+    if (table.history().negative.contains(activity.id)) {
       Left(activity, table.times_.Leave(call, activity.start));
     } else {
       open.emplace(activity.id, call);
@@ -48,7 +48,7 @@ struct CallTable::Collector : ActivityListener {
     table.records_.push_back({activity.id, call, activity.id == activity.stop_id});
     if (activity.stop_id != 0 && activity.stop_id != activity.id) {
       table.records_.push_back({activity.stop_id, call, true});
-    } else if (activity.stop_id == 0 && table.history_.negative.contains(activity.id)) {
+    } else if (activity.stop_id == 0 && table.history().negative.contains(activity.id)) {
       negative.emplace(activity.id, call);
     }
   }
@@ -57,7 +57,7 @@ struct CallTable::Collector : ActivityListener {
     if (name >= module_of_name.size()) module_of_name.resize(size_t{name} + 1, kUnknown);
     uint32_t& module = module_of_name[name];
     if (module == kUnknown) {
-      module = ModuleNumber(name < table.history_.names.size() ? table.history_.names[name].module : std::string());
+      module = ModuleNumber(name < table.history().names.size() ? table.history().names[name].module : std::string());
     }
     return module;
   }
@@ -78,39 +78,23 @@ struct CallTable::Collector : ActivityListener {
 };
 
 CallTable::CallTable(const TraceContext& trace, const ActivityOptions& options, const CallOptions& calls)
-    : trace_(trace),
-      options_(options),
-      call_options_(calls),
+    : call_options_(calls),
       os_events_(trace, calls.policy),
       times_(calls.overhead),
-      first_(std::make_unique<HistoryWalk>(trace, options)) {}
+      collector_(std::make_unique<Collector>(*this)),
+      walks_(std::make_unique<TwoPassWalk>(trace, options, collector_.get())) {}
 
 CallTable::~CallTable() = default;
 
 void CallTable::Observe(const EventBatch& batch, int pass) {
-  if (pass == 0) {
-    for (const EventHeader& row : batch.rows) first_->Observe(row);
-    return;
-  }
-  if (second_ == nullptr) {
-    history_ = first_->Finish();
-    first_.reset();
-    collector_ = std::make_unique<Collector>(*this);
-    second_ = std::make_unique<ActivityWalk>(trace_, options_, history_, collector_.get());
-  }
-  for (const EventHeader& row : batch.rows) {
-    // First what ends before the record.
-    second_->Observe(row);
-    os_events_.EffectOf(row).ApplyTo(times_, row.timestamp);
-  }
+  // Behind what ends before the record.
+  walks_->Observe(batch, pass,
+                  [this](const EventHeader& row) { os_events_.EffectOf(row).ApplyTo(times_, row.timestamp); });
 }
 
 void CallTable::Finish() {
-  if (finished_) return;
-  finished_ = true;
-  if (second_ == nullptr) Observe({}, 1);
-  second_->Finish();
-  times_.Finish(history_.trace_stop);
+  if (!walks_->Finish()) return;
+  times_.Finish(history().trace_stop);
   std::sort(records_.begin(), records_.end(), [](const Record& a, const Record& b) {
     return std::tie(a.id, a.stops, a.call) < std::tie(b.id, b.stops, b.call);
   });
@@ -122,8 +106,8 @@ const CallValues* CallTable::FindByRecord(EventInstanceId id) const {
   return found == records_.end() || found->id != id ? nullptr : &calls_[found->call];
 }
 
-std::string_view CallTable::NameOf(uint32_t function) const { return second_->NameOf(function); }
+std::string_view CallTable::NameOf(uint32_t function) const { return walks_->walk().NameOf(function); }
 std::string_view CallTable::ModuleName(uint32_t module) const { return collector_->modules[module]; }
-const ActivityCounts& CallTable::activity_counts() const { return second_->tracker().counts(); }
+const ActivityCounts& CallTable::activity_counts() const { return walks_->walk().tracker().counts(); }
 
 }  // namespace etwpipe::activities

@@ -32,7 +32,7 @@ struct CallTableCounts {
 /// as CallTimes, and with `keep_calls` 40 bytes a call and 16 a record.
 class CallTable {
  public:
-  static constexpr int kPasses = 2;
+  static constexpr int kPasses = TwoPassWalk::kPasses;
   static constexpr FactSet kFacts = kWalkFacts | kThreads;
 
   /// `trace` and `options` outlive it.
@@ -58,7 +58,7 @@ class CallTable {
   const CallTableCounts& counts() const { return counts_; }
   const ActivityCounts& activity_counts() const;
   const OsEventCounts& os_counts() const { return os_events_.counts(); }
-  const ActivityHistory& history() const { return history_; }
+  const ActivityHistory& history() const { return walks_->history(); }
 
  private:
   struct Collector;
@@ -68,16 +68,11 @@ class CallTable {
     bool stops = false;
   };
 
-  const TraceContext& trace_;
-  const ActivityOptions& options_;
   CallOptions call_options_;
   OsEvents os_events_;
   CallTimes times_;
-  std::unique_ptr<HistoryWalk> first_;
-  ActivityHistory history_;
   std::unique_ptr<Collector> collector_;
-  std::unique_ptr<ActivityWalk> second_;
-  bool finished_ = false;
+  std::unique_ptr<TwoPassWalk> walks_;
   std::vector<CallValues> calls_;
   std::vector<Record> records_;  // by id, starts before stops
   CallTableCounts counts_;

@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include "formats/etl/tracelogging_builder.h"
-#include "stages/injected_event.h"
+#include "stages/own_event.h"
 
 namespace etwpipe {
 namespace {
 
-constexpr std::string_view kProvider = "56e4a0cd-0f35-5584-7110-f7ea1385f7bd";
-constexpr uint8_t kTraceLoggingChannel = 11;
 constexpr uint16_t kActivityTiming = 20;
 
 }  // namespace
@@ -50,7 +48,6 @@ EventHeader TimingEvent(EventBatch& batch, const TraceContext& trace, const Even
     s.Field("Flags", etl::InType::kUnicodeString);
     return s;
   }();
-  static const std::vector<std::byte> traits = etl::ProviderTraits("etwpipe");
   etl::PayloadWriter payload;
   payload.Add(timing.event_instance_id()).Add(timing.parent()).AddUnicode(timing.name()).AddUnicode(timing.kind());
   for (const int64_t value :
@@ -59,17 +56,7 @@ EventHeader TimingEvent(EventBatch& batch, const TraceContext& trace, const Even
     payload.Add(value);
   }
   payload.AddUnicode(fmt::format("{}", fmt::join(timing.flags(), " ")));
-  const etl::ExtendedItem items[] = {{etl::kExtProviderTraits, traits}, {etl::kExtSchemaTl, schema.metadata()}};
-  etl::EventFields fields;
-  fields.provider = GuidOf(kProvider);
-  fields.id = kActivityTiming;
-  fields.channel = kTraceLoggingChannel;
-  fields.level = 4;
-  fields.timestamp = row.timestamp;
-  fields.pid = row.pid;
-  fields.tid = row.tid;
-  fields.items = items;
-  return InjectEvent(batch, trace, fields, payload.bytes(), row.cpu);
+  return OwnEvent(batch, trace, row, kActivityTiming, schema, payload);
 }
 
 }  // namespace etwpipe
