@@ -55,6 +55,14 @@ constexpr std::array<DiagnosticInfo, static_cast<size_t>(DiagnosticId::kCount)> 
     {"calls-unordered", Severity::kInfo, "calls ended while calls above them on their stack went on"},
     {"os-event-unattributed", Severity::kInfo,
      "disk, file or fault records do not tell their thread; its application ticks are too high"},
+    {"method-unload-only", Severity::kInfo,
+     "methods are unloaded that no record loads; they count as there from the code before them on"},
+    {"method-after-exit", Severity::kInfo,
+     "methods are loaded after their process has stopped; they count as code of that process"},
+    {"method-unknown", Severity::kInfo, "events refer to methods by ids that no record of the trace tells of"},
+    {"fact-bad", Severity::kInfo, "records of processes, threads, images, the CLR or stacks end too early to be used"},
+    {"facts-dropped", Severity::kInfo, "a survey met more records or names than it keeps; what is beyond has no name"},
+    {"injected-dropped", Severity::kInfo, "events that a stage would add fit no record and were left out"},
 }};
 
 // Total order, so that what is kept does not depend on the order of the calls.

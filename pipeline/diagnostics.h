@@ -60,6 +60,12 @@ enum class DiagnosticId : uint8_t {
   kSwitchesLost,            ///< switches-lost
   kCallsUnordered,          ///< calls-unordered
   kOsEventUnattributed,     ///< os-event-unattributed
+  kMethodUnloadOnly,        ///< method-unload-only
+  kMethodAfterExit,         ///< method-after-exit
+  kMethodUnknown,           ///< method-unknown
+  kFactBad,                 ///< fact-bad
+  kFactsDropped,            ///< facts-dropped
+  kInjectedDropped,         ///< injected-dropped
   kCount,
 };
 

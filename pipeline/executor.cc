@@ -13,6 +13,7 @@
 #include <mutex>
 
 #include "pipeline/handover.h"
+#include "pipeline/injected_tail.h"
 
 namespace etwpipe {
 namespace {
@@ -222,7 +223,7 @@ class Run {
       ETWPIPE_RETURN_IF_ERROR(
           planned.stage->Bind({trace, args_.sink.info().stores_annotations}).WithContext(planned.label));
       states_.push_back(planned.stage->NewState());
-      summary_.stages.push_back({planned.label, 0, 0});
+      summary_.stages.push_back({.label = planned.label});
     }
     for (int pass = 0; pass < args_.plan.analysis_passes; ++pass) ETWPIPE_RETURN_IF_ERROR(Analyze(pass));
     ETWPIPE_RETURN_IF_ERROR(Transform());
@@ -309,9 +310,14 @@ class Run {
                        }});
     }
     next_injected_ = args_.source.context().info.next_injected;
-    if (injects) steps.push_back({true, [this](Token& token) { return NumberInjected(token.batch); }});
-    steps.push_back({false, [this](Token& token) {
+    InjectedTail tail(order);
+    steps.push_back({injects, [this, injects, &tail](Token& token) {
                        token.entered.push_back(token.batch.selection.size());
+                       if (!injects) return Status();
+                       tail.Settle(token.batch);
+                       return NumberInjected(token.batch);
+                     }});
+    steps.push_back({false, [this](Token& token) {
                        auto chunk = args_.sink.Prepare(token.batch);
                        if (!chunk.ok()) return chunk.status();
                        token.chunk = std::move(*chunk);
@@ -324,7 +330,10 @@ class Run {
     steps.push_back({false, [this](Token& token) { return EncodeAll(token.blocks); }});
     steps.push_back({true, [this](Token& token) { return WriteAll(token.blocks); }});
     ETWPIPE_RETURN_IF_ERROR(PassRunner(args_, **pass, std::move(steps)).Run());
-    if (injects) ETWPIPE_RETURN_IF_ERROR(InjectAtEnd());
+    if (injects) ETWPIPE_RETURN_IF_ERROR(InjectAtEnd(tail));
+    for (size_t i = 0; i < plan.stages.size(); ++i) {
+      summary_.stages[i].counts = plan.stages[i].stage->Counts(states_[i].get());
+    }
 
     std::vector<std::unique_ptr<SinkBlock>> blocks;
     ETWPIPE_RETURN_IF_ERROR(args_.sink.CutEnd(blocks));
@@ -347,7 +356,8 @@ class Run {
   }
 
   // What stages have to say once they have seen everything, each through the stages behind it.
-  Status InjectAtEnd() {
+  Status InjectAtEnd(InjectedTail& tail) {
+    for (Token token; tail.Flush(token.batch); token.Clear()) ETWPIPE_RETURN_IF_ERROR(WriteInjected(token));
     for (size_t i = 0; i < args_.plan.stages.size(); ++i) {
       const Stage& stage = *args_.plan.stages[i].stage;
       if (!stage.info().injects) continue;
@@ -365,7 +375,10 @@ class Run {
       const PlannedStage& later = args_.plan.stages[next];
       ETWPIPE_RETURN_IF_ERROR(later.stage->Process(ArgsFor(next, token)).WithContext(later.label));
     }
-    if (token.batch.selection.empty()) return {};
+    return token.batch.selection.empty() ? Status() : WriteInjected(token);
+  }
+
+  Status WriteInjected(Token& token) {
     ETWPIPE_RETURN_IF_ERROR(NumberInjected(token.batch));
     summary_.events_out += token.batch.selection.size();
     auto chunk = args_.sink.Prepare(token.batch);
@@ -397,7 +410,7 @@ class Run {
         summary_.stages[i].events_dropped += token.entered[i] - token.entered[i + 1];
       }
     }
-    summary_.events_out += token.entered.back();
+    summary_.events_out += token.batch.selection.size();
   }
 
   Status EncodeAll(std::vector<std::unique_ptr<SinkBlock>>& blocks) const {

@@ -15,9 +15,10 @@
 namespace etwpipe {
 
 struct StageSummary {
-  std::string label;
+  std::string label{};
   uint64_t events_in = 0;
   uint64_t events_dropped = 0;
+  std::vector<StageCount> counts{};
 };
 
 struct RunSummary {

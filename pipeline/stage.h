@@ -51,6 +51,13 @@ class StageState {
   virtual ~StageState() = default;
 };
 
+/// A number that a stage counted: method_ids, exact, 12. Counts of a group stand together, each name once.
+struct StageCount {
+  std::string_view group;
+  std::string_view name;
+  uint64_t count = 0;
+};
+
 /// Immutable while running: everything that changes lives in its StageState.
 class Stage {
  public:
@@ -89,6 +96,9 @@ class Stage {
   /// says whether it is to be asked again with another. The rows pass the stages behind this one and the sink, so their
   /// timestamps must not be below those of the trace.
   virtual Result<bool> AtEnd(const ProcessArgs& /*args*/) const { return false; }
+  /// After AtEnd(): what the run's summary tells of the stage beside events in and dropped, zeros included. Views of
+  /// literals. `state` is that of NewState().
+  virtual std::vector<StageCount> Counts(const StageState* /*state*/) const { return {}; }
 };
 
 }  // namespace etwpipe

@@ -3,6 +3,7 @@
 
 #include <boost/program_options.hpp>
 
+#include "tools/clr_listing.h"
 #include "tools/commands.h"
 #include "tools/common_options.h"
 #include "tools/csv_rows.h"
@@ -23,7 +24,7 @@ constexpr LookupOutcome kOutcomes[] = {LookupOutcome::kExact, LookupOutcome::kBa
                                        LookupOutcome::kAmbiguous, LookupOutcome::kUnknown};
 constexpr std::string_view kMethodTitles =
     "pid,clr_instance,method_id,rejit_id,namespace,name,signature,start_address,size,module,tier,extent,token,flags,"
-    "interop,learnt,loads,from,to,references,first_reference,last_reference\n";
+    "interop,learnt,loads,from,to,references,first_reference,last_reference,address_references\n";
 constexpr std::string_view kUnresolvedTitles =
     "pid,clr_instance,method_id,reason,references,first_reference,last_reference\n";
 
@@ -34,14 +35,15 @@ struct Report {
   const facts::ClrTable& clr;
   const MethodCountSink& counted;
 
-  // Empty where the tick is one of the extremes, which stand for no time.
-  std::string Time(int64_t ticks) const {
-    const bool none = ticks == std::numeric_limits<int64_t>::min() || ticks == std::numeric_limits<int64_t>::max();
-    return none ? std::string() : FormatFileTime(info.clock.ToFileTime(ticks));
-  }
+  std::string Time(int64_t ticks) const { return TickText(info, ticks); }
   uint64_t total() const {
     uint64_t sum = 0;
     for (const auto outcome : kOutcomes) sum += counted.count(outcome);
+    return sum;
+  }
+  uint64_t address_total() const {
+    uint64_t sum = 0;
+    for (const auto outcome : kOutcomes) sum += counted.address_count(outcome);
     return sum;
   }
   // Why nothing is known.
@@ -68,7 +70,8 @@ void WriteUse(JsonWriter& json, const Report& report, const MethodUse& use) {
   json.Key("last_reference").StringOrNull(report.Time(use.last));
 }
 
-void WriteMethod(JsonWriter& json, const Report& report, const MethodVersion& method, const MethodUse& use) {
+void WriteMethod(JsonWriter& json, const Report& report, size_t number) {
+  const MethodVersion& method = report.methods.versions()[number];
   json.BeginObject();
   json.Key("pid").Uint(method.pid);
   WriteInstance(json, method.clr_instance);
@@ -93,7 +96,8 @@ void WriteMethod(JsonWriter& json, const Report& report, const MethodVersion& me
   json.Key("loads").Uint(method.loads);
   json.Key("from").StringOrNull(report.Time(method.from));
   json.Key("to").StringOrNull(report.Time(method.to));
-  WriteUse(json, report, use);
+  WriteUse(json, report, report.counted.use(number));
+  json.Key("address_references").Uint(report.counted.address_uses(number));
   json.EndObject();
 }
 
@@ -133,15 +137,19 @@ std::string ToJson(const Report& report, const std::string& file, bool unresolve
     WriteUnresolved(json, report);
   } else {
     json.Key("methods").BeginArray();
-    const auto& versions = report.methods.versions();
-    for (size_t i = 0; i < versions.size(); ++i) WriteMethod(json, report, versions[i], report.counted.use(i));
+    for (size_t i = 0; i < report.methods.versions().size(); ++i) WriteMethod(json, report, i);
     json.EndArray();
   }
   json.Key("references").BeginObject();
   json.Key("total").Uint(report.total());
   for (const auto outcome : kOutcomes) json.Key(ToString(outcome)).Uint(report.counted.count(outcome));
   json.EndObject();
+  json.Key("address_references").BeginObject();
+  json.Key("total").Uint(report.address_total());
+  for (const auto outcome : kOutcomes) json.Key(ToString(outcome)).Uint(report.counted.address_count(outcome));
+  json.EndObject();
   WriteRundowns(json, report);
+  if (!unresolved) WriteClrTables(json, report.clr, report.info);
   json.EndObject();
   json.EndLine();
   return std::string(json.text());
@@ -193,7 +201,8 @@ std::string ToCsv(const Report& report, bool unresolved) {
                       report.Time(method.to),
                       std::to_string(use.count),
                       report.Time(use.first),
-                      report.Time(use.last)});
+                      report.Time(use.last),
+                      std::to_string(report.counted.address_uses(i))});
   }
   return fmt::to_string(out);
 }
@@ -211,6 +220,7 @@ std::string UnresolvedText(const Report& report) {
 std::string MethodsText(const Report& report) {
   constexpr auto kRight = Table::Align::kRight;
   Table table({{"references", kRight},
+               {"addresses", kRight},
                {"pid", kRight},
                {"method_id", kRight},
                {"start", kRight},
@@ -225,28 +235,45 @@ std::string MethodsText(const Report& report) {
     std::string name(method.module());
     if (!name.empty()) name += '!';
     name += method.named() ? FullName(method) : "?";
-    table.Add({Grouped(report.counted.use(i).count), std::to_string(method.pid), fmt::format("{:#x}", method.method_id),
+    table.Add({Grouped(report.counted.use(i).count), Grouped(report.counted.address_uses(i)),
+               std::to_string(method.pid), fmt::format("{:#x}", method.method_id),
                fmt::format("{:#x}", method.start_address), Grouped(method.size), std::string(tier),
                std::string(ToString(method.learnt)), std::move(name)});
   }
   return table.empty() ? std::string() : table.ToText("  ");
 }
 
-std::string ToText(const Report& report, const std::string& file, bool unresolved) {
+enum class View : uint8_t { kMethods, kUnresolved, kModules };
+
+template <typename CountOf>
+std::string OutcomesText(const CountOf& count_of) {
+  std::string text;
+  for (const auto outcome : kOutcomes) {
+    if (count_of(outcome) != 0) text += fmt::format(", {} {}", Grouped(count_of(outcome)), ToString(outcome));
+  }
+  return text;
+}
+
+std::string ToText(const Report& report, const std::string& file, View view) {
   const Colours colours = ColoursFor(1);
   std::string text = fmt::format("{}{}{}: {} methods, {} references by id", colours.bold, Printable(file),
                                  colours.reset, Grouped(report.methods.versions().size()), Grouped(report.total()));
-  for (const auto outcome : kOutcomes) {
-    if (report.counted.count(outcome) == 0) continue;
-    text += fmt::format(", {} {}", Grouped(report.counted.count(outcome)), ToString(outcome));
+  text += OutcomesText([&](auto outcome) { return report.counted.count(outcome); }) + '\n';
+  if (report.address_total() != 0) {
+    text += fmt::format("  {} code addresses in processes with a CLR{}\n", Grouped(report.address_total()),
+                        OutcomesText([&](auto outcome) { return report.counted.address_count(outcome); }));
   }
-  text += '\n';
   for (const auto& rundown : report.clr.rundowns()) {
     if (!rundown.incomplete()) continue;
     text += fmt::format("  {}the rundown of process {} at the {} of the session is incomplete{}\n", colours.yellow,
                         rundown.pid, rundown.at_end ? "end" : "start", colours.reset);
   }
-  return text + (unresolved ? UnresolvedText(report) : MethodsText(report));
+  switch (view) {
+    case View::kMethods: return text + MethodsText(report);
+    case View::kUnresolved: return text + UnresolvedText(report);
+    case View::kModules: return text + ClrTablesText(report.clr);
+  }
+  return text;
 }
 
 class MethodsCommand final : public Subcommand {
@@ -263,7 +290,8 @@ class MethodsCommand final : public Subcommand {
             .examples =
                 "  etwpipe methods trace.etl\n"
                 "  etwpipe methods --format json trace.etl\n"
-                "  etwpipe methods --unresolved trace.etl",
+                "  etwpipe methods --unresolved trace.etl\n"
+                "  etwpipe methods --modules trace.etl",
             .min_arguments = 1,
             .max_arguments = 1};
   }
@@ -271,6 +299,9 @@ class MethodsCommand final : public Subcommand {
   void AddOptions(po::options_description& options) override {
     format_.Add(options, {"text", "json", "csv"});
     options.add_options()("unresolved", po::bool_switch(&unresolved_), "list the ids that stayed unknown, and why");
+    options.add_options()(
+        "modules", po::bool_switch(&modules_),
+        "list runtimes with their rundown, application domains, assemblies and modules (csv: modules)");
     schemas_.Add(options);
     fail_on_.Add(options);
     read_.Add(options);
@@ -280,6 +311,7 @@ class MethodsCommand final : public Subcommand {
     ETWPIPE_RETURN_IF_ERROR(format_.Check());
     ETWPIPE_RETURN_IF_ERROR(fail_on_.Check());
     ETWPIPE_RETURN_IF_ERROR(read_.Check());
+    if (unresolved_ && modules_) return Status::InvalidArgument("--unresolved and --modules exclude each other");
     const auto surveyors = schemas_.Surveyors();
     if (!surveyors.ok()) return surveyors.status();
     const std::string& file = args.arguments.front();
@@ -298,9 +330,10 @@ class MethodsCommand final : public Subcommand {
     if (format_.json()) {
       ETWPIPE_RETURN_IF_ERROR(Print(ToJson(report, file, unresolved_)));
     } else if (format_.value == "csv") {
-      ETWPIPE_RETURN_IF_ERROR(Print(ToCsv(report, unresolved_)));
+      ETWPIPE_RETURN_IF_ERROR(Print(modules_ ? ModulesCsv(report.clr, report.info) : ToCsv(report, unresolved_)));
     } else {
-      ETWPIPE_RETURN_IF_ERROR(Print(ToText(report, file, unresolved_)));
+      const View view = unresolved_ ? View::kUnresolved : modules_ ? View::kModules : View::kMethods;
+      ETWPIPE_RETURN_IF_ERROR(Print(ToText(report, file, view)));
     }
     return fail_on_.Judge(file, trace.info, diagnostics);
   }
@@ -311,6 +344,7 @@ class MethodsCommand final : public Subcommand {
   FailOnOption fail_on_;
   ReadOptions read_;
   bool unresolved_ = false;
+  bool modules_ = false;
 };
 
 }  // namespace

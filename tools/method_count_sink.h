@@ -1,4 +1,4 @@
-// Counts which events refer to which method, by MethodID: what `methods` reads.
+// Counts which events refer to which method, by MethodID or by a code address: what `methods` reads.
 #pragma once
 
 #include <array>
@@ -33,7 +33,8 @@ struct UnknownMethod {
   friend auto operator<=>(const UnknownMethod&, const UnknownMethod&) = default;
 };
 
-/// Looks up every reference (formats/facts/method_reference.h) of the selected events. Results do not depend on the
+/// Looks up every reference (formats/facts/method_reference.h) of the selected events, and the code addresses
+/// (formats/facts/code_addresses.h) of events without one, in processes that have a CLR. Results do not depend on the
 /// number of threads.
 class MethodCountSink final : public Sink {
  public:
@@ -42,7 +43,9 @@ class MethodCountSink final : public Sink {
   MethodCountSink();
   ~MethodCountSink() override;
 
-  SinkInfo info() const override { return {.facts = kSchemas | kProcesses | kMethods}; }
+  SinkInfo info() const override {
+    return {.facts = static_cast<FactSet>(kSchemas | kProcesses | kThreads | kMethods)};
+  }
   Status Begin(const BeginArgs& args) override;
   Result<std::unique_ptr<SinkChunk>> Prepare(EventBatch& batch) const override;
   Status Cut(std::unique_ptr<SinkChunk> chunk, std::vector<std::unique_ptr<SinkBlock>>&) override;
@@ -54,6 +57,9 @@ class MethodCountSink final : public Sink {
   /// Of the version of that index in MethodTable::versions().
   const MethodUse& use(size_t version) const { return uses_[version]; }
   uint64_t count(facts::LookupOutcome outcome) const { return outcomes_[static_cast<size_t>(outcome)]; }
+  /// The same of code addresses.
+  uint64_t address_uses(size_t version) const { return address_uses_[version]; }
+  uint64_t address_count(facts::LookupOutcome outcome) const { return addresses_[static_cast<size_t>(outcome)]; }
   const std::map<UnknownMethod, MethodUse>& unknown() const { return unknown_; }
 
  private:
@@ -62,10 +68,13 @@ class MethodCountSink final : public Sink {
   const TraceContext* trace_ = nullptr;
   const facts::MethodTable* methods_ = nullptr;
   const schema::SchemaRegistry* registry_ = nullptr;
-  mutable ObjectPool<facts::MethodReferences> references_;
+  struct Scratch;
+  mutable ObjectPool<Scratch> scratches_;
   std::vector<MethodUse> uses_;
+  std::vector<uint64_t> address_uses_;
   std::map<UnknownMethod, MethodUse> unknown_;
   std::array<uint64_t, kOutcomes> outcomes_{};
+  std::array<uint64_t, kOutcomes> addresses_{};
 };
 
 }  // namespace etwpipe

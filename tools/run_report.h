@@ -22,8 +22,8 @@ struct RunReport {
   const Diagnostics& diagnostics;
 
   std::string ToText() const;
-  /// One object and a line end: input, output, events{in, kept}, stages[{label, in, dropped}], bytes{in, out}, ratio,
-  /// restored, diagnostics.
+  /// One object and a line end: input, output, events{in, kept, injected}, stages[{label, in, dropped, counts}],
+  /// bytes{in, out}, ratio, restored, diagnostics. counts{group{name: n}} only of stages that count something.
   std::string ToJson() const;
 };
 

@@ -42,6 +42,8 @@ struct ClrPdb {
   Guid guid{};
   uint32_t age = 0;
   std::string path;
+
+  friend bool operator==(const ClrPdb&, const ClrPdb&) = default;
 };
 
 struct ClrModule : ClrEntity {

@@ -6,12 +6,12 @@
 
 namespace etwpipe::facts {
 
-void CpuState::Add(uint16_t cpu, int64_t timestamp, uint32_t old_tid, uint32_t new_tid) {
+bool CpuState::Add(uint16_t cpu, int64_t timestamp, uint32_t old_tid, uint32_t new_tid) {
   if (cpu >= cpus_.size()) cpus_.resize(size_t{cpu} + 1);
   Cpu& state = cpus_[cpu];
   if (room_ == 0) {
     state.unknown_from = std::min(state.unknown_from.value_or(timestamp), timestamp);
-    return;
+    return false;
   }
   --room_;
   if (state.times.empty() || timestamp < state.first_time) {
@@ -21,6 +21,7 @@ void CpuState::Add(uint16_t cpu, int64_t timestamp, uint32_t old_tid, uint32_t n
   if (!state.times.empty() && timestamp < state.times.back()) state.sorted = false;
   state.times.push_back(timestamp);
   state.tids.push_back(new_tid);
+  return true;
 }
 
 void CpuState::Finish() {

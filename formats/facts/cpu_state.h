@@ -17,7 +17,8 @@ class CpuState {
   explicit CpuState(size_t max_switches = kMaxSwitches) : room_(max_switches) {}
 
   /// A switch on `cpu` at `timestamp` (raw ticks). Past the bound only its time counts: nothing is known from there on.
-  void Add(uint16_t cpu, int64_t timestamp, uint32_t old_tid, uint32_t new_tid);
+  /// False if it found no room.
+  bool Add(uint16_t cpu, int64_t timestamp, uint32_t old_tid, uint32_t new_tid);
   /// Brings the switches of each processor into the order of their times; those of one time keep their order.
   void Finish();
 

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "formats/facts/survey_faults.h"
 #include "formats/schema/schema_registry.h"
 #include "pipeline/byte_reader.h"
 
@@ -13,6 +14,8 @@ constexpr uint8_t kCSwitch = 36;
 
 class CpuSurveyor final : public Surveyor {
  public:
+  explicit CpuSurveyor(size_t max_switches) : state_(std::make_shared<CpuState>(max_switches)) {}
+
   Status Observe(const EventBatch& batch, const TraceContext& trace) override {
     if (!threads_) threads_ = trace.providers->Intern(GuidOf(kThreadClass));
     for (const EventHeader& row : batch.rows) {
@@ -22,12 +25,17 @@ class CpuSurveyor final : public Surveyor {
       ByteReader reader(row.payload());
       const auto new_tid = reader.Read<uint32_t>();
       const auto old_tid = reader.Read<uint32_t>();
-      if (!reader.failed()) state_->Add(row.cpu, row.timestamp, old_tid, new_tid);
+      if (reader.failed()) {
+        faults_.Bad("a context switch is too short");
+      } else if (!state_->Add(row.cpu, row.timestamp, old_tid, new_tid)) {
+        faults_.Dropped("context switches beyond the bound");
+      }
     }
     return {};
   }
 
-  Status Finish(const TraceContext& trace, Diagnostics*) override {
+  Status Finish(const TraceContext& trace, Diagnostics* diagnostics) override {
+    faults_.Report(diagnostics);
     state_->Finish();
     trace.facts->Set(std::shared_ptr<const CpuState>(std::move(state_)));
     return {};
@@ -35,11 +43,12 @@ class CpuSurveyor final : public Surveyor {
 
  private:
   std::optional<ProviderIndex> threads_;
-  std::shared_ptr<CpuState> state_ = std::make_shared<CpuState>();
+  std::shared_ptr<CpuState> state_;
+  SurveyFaults faults_;
 };
 
 }  // namespace
 
-std::unique_ptr<Surveyor> MakeCpuSurveyor() { return std::make_unique<CpuSurveyor>(); }
+std::unique_ptr<Surveyor> MakeCpuSurveyor(size_t max_switches) { return std::make_unique<CpuSurveyor>(max_switches); }
 
 }  // namespace etwpipe::facts

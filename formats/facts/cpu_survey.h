@@ -9,6 +9,7 @@
 namespace etwpipe::facts {
 
 /// Reads the kernel's CSwitch records (etl-format.md 8.2; not the compact ones of CTX_SWAP buffers). Sets a CpuState.
-std::unique_ptr<Surveyor> MakeCpuSurveyor();
+/// Switches beyond `max_switches` and records cut off are counted (facts-dropped, fact-bad).
+std::unique_ptr<Surveyor> MakeCpuSurveyor(size_t max_switches = CpuState::kMaxSwitches);
 
 }  // namespace etwpipe::facts

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "formats/facts/record_fields.h"
+#include "formats/facts/survey_faults.h"
 #include "formats/schema/builtin_schemas.h"
 
 namespace etwpipe::facts {
@@ -18,10 +19,6 @@ constexpr uint8_t kPdb = 36;
 constexpr uint8_t kIlPdb = 37;
 constexpr uint8_t kSystemPaths = 33;
 constexpr uint8_t kVolumeMapping = 35;
-
-// Bounds for hostile files. A busy machine's rundown tells of some ten thousands of images.
-constexpr size_t kMaxRecords = 1 << 20;
-constexpr size_t kMaxNameBytes = 256 << 20;
 
 using Kind = ImageRecord::Kind;
 
@@ -47,6 +44,8 @@ std::optional<Kind> ManifestKind(uint16_t id) {
 
 class ImageSurveyor final : public Surveyor {
  public:
+  explicit ImageSurveyor(const ImageLimits& limits) : limits_(limits) {}
+
   Status Observe(const EventBatch& batch, const TraceContext& trace) override {
     if (!providers_) {
       providers_ = {trace.providers->Intern(GuidOf(kImageClass)),
@@ -68,7 +67,8 @@ class ImageSurveyor final : public Surveyor {
     return {};
   }
 
-  Status Finish(const TraceContext& trace, Diagnostics*) override {
+  Status Finish(const TraceContext& trace, Diagnostics* diagnostics) override {
+    faults_.Report(diagnostics);
     args_.processes = trace.facts->Get<ProcessTable>();
     args_.pointer_size = trace.info.pointer_size;
     args_.tolerance = trace.info.clock.frequency / 10;  // 100 ms
@@ -100,17 +100,20 @@ class ImageSurveyor final : public Surveyor {
   }
   // Names beyond the bound are left empty.
   std::string_view Name(const std::string& name) {
-    return args_.names.bytes() > kMaxNameBytes ? std::string_view() : args_.names.Intern(name);
+    if (args_.names.bytes() <= limits_.name_bytes) return args_.names.Intern(name);
+    faults_.Dropped("names of images beyond the bound");
+    return {};
   }
 
   void ReadImage(const EventHeader& row, const TraceContext& trace, std::optional<Kind> kind) {
-    if (!kind || args_.records.size() == kMaxRecords || !Load(row, trace)) return;
+    if (!kind || !Load(row, trace)) return;
+    if (args_.records.size() == limits_.records) return faults_.Dropped("records of images beyond the bound");
     const auto base = Number("ImageBase", "BaseAddress");
     const auto size = Number("ImageSize", "ModuleSize");
-    if (!base || !size) return;
+    if (!base || !size) return faults_.Bad("a record of an image is too short");
     auto pid = Number("ProcessId", "ProcessID");
     if (!pid && row.has(kHasPid)) pid = row.pid;
-    if (!pid) return;
+    if (!pid) return faults_.Bad("a record of an image names no process");
     std::string name = fields_.Text("FileName");
     if (name.empty()) name = fields_.Text("ImageName");
     if (name.empty()) name = fields_.Text("ImageFileName");
@@ -126,12 +129,13 @@ class ImageSurveyor final : public Surveyor {
   }
 
   void ReadPdb(const EventHeader& row, const TraceContext& trace) {
-    if (args_.pdbs.size() == kMaxRecords || !Load(row, trace)) return;
+    if (!Load(row, trace)) return;
+    if (args_.pdbs.size() == limits_.records) return faults_.Dropped("records of symbol files beyond the bound");
     const auto base = fields_.Number("ImageBase");
     const auto pid = fields_.Number("ProcessId");
     const auto guid = fields_.Identity("GuidSig");
     const auto age = fields_.Number("Age");
-    if (!base || !pid || !guid || !age) return;
+    if (!base || !pid || !guid || !age) return faults_.Bad("a record of a symbol file is too short");
     PdbRecord& record = args_.pdbs.emplace_back();
     record.timestamp = row.timestamp;
     record.pid = static_cast<uint32_t>(*pid);
@@ -142,12 +146,17 @@ class ImageSurveyor final : public Surveyor {
   void ReadPath(const EventHeader& row, const TraceContext& trace) {
     if (!Load(row, trace)) return;
     if (row.opcode == kVolumeMapping) {
-      args_.volumes.Add(fields_.Text("NtPath"), fields_.Text("DosPath"));
+      const std::string nt_path = fields_.Text("NtPath");
+      const std::string dos_path = fields_.Text("DosPath");
+      if (nt_path.empty()) return faults_.Bad("a record of a volume is too short");
+      if (!args_.volumes.Add(nt_path, dos_path)) faults_.Dropped("records of volumes beyond the bound");
     } else {
       args_.volumes.SetWindowsFolder(fields_.Text("SystemWindowsDirectory"));
     }
   }
 
+  ImageLimits limits_;
+  SurveyFaults faults_;
   schema::BuiltInSupplier built_in_;
   std::shared_ptr<const schema::EventSchema> schema_;
   RecordFields fields_;
@@ -157,6 +166,8 @@ class ImageSurveyor final : public Surveyor {
 
 }  // namespace
 
-std::unique_ptr<Surveyor> MakeImageSurveyor() { return std::make_unique<ImageSurveyor>(); }
+std::unique_ptr<Surveyor> MakeImageSurveyor(const ImageLimits& limits) {
+  return std::make_unique<ImageSurveyor>(limits);
+}
 
 }  // namespace etwpipe::facts

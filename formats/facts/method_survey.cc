@@ -9,19 +9,10 @@
 #include "formats/facts/clr_event_kinds.h"
 #include "formats/facts/clr_payloads.h"
 #include "formats/facts/method_lives.h"
+#include "formats/facts/survey_faults.h"
 
 namespace etwpipe::facts {
 namespace {
-
-// Bounds for hostile files. A big recording has some millions of method records and some thousands of the others.
-constexpr size_t kMaxMethodRecords = 1 << 24;
-constexpr size_t kMaxOtherRecords = 1 << 20;
-constexpr size_t kMaxRundowns = 1 << 16;
-
-template <typename Records, typename Record>
-void Keep(Records& records, std::optional<Record> record) {
-  if (record && records.size() < kMaxOtherRecords) records.push_back(*std::move(record));
-}
 
 // Why a record with code makes no sense; empty if it does (method_lives.h says what becomes of it).
 std::string_view Fault(const MethodRecord& record) {
@@ -35,7 +26,9 @@ std::string_view Fault(const MethodRecord& record) {
 
 class MethodSurveyor final : public Surveyor {
  public:
-  explicit MethodSurveyor(schema::ClrIds ids) : kinds_(ids) {}
+  MethodSurveyor(schema::ClrIds ids, const MethodLimits& limits) : kinds_(ids), limits_(limits) {
+    methods_.strings = std::make_unique<StringPool>(limits.name_bytes);
+  }
 
   Status Observe(const EventBatch& batch, const TraceContext& trace) override {
     for (const EventHeader& row : batch.rows) {
@@ -49,10 +42,14 @@ class MethodSurveyor final : public Surveyor {
     for (const auto& [key, rundown] : rundowns_) clr_.rundowns.push_back(rundown);
     const auto* processes = trace.facts->Get<ProcessTable>();
     auto modules = std::make_shared<const ClrTable>(ClrTable::Build(std::move(clr_), processes));
+    faults_.Dropped("names of methods beyond the bound", methods_.strings->refused());
     if (diagnostics != nullptr) Report(*modules, *diagnostics);
     const int64_t slack = trace.info.clock.frequency / 100;  // 10 ms
-    trace.facts->Set(
-        std::make_shared<const MethodTable>(MethodTable::Build(std::move(methods_), processes, modules.get(), slack)));
+    auto methods =
+        std::make_shared<const MethodTable>(MethodTable::Build(std::move(methods_), processes, modules.get(), slack));
+    CountOddLives(*methods, processes, slack);
+    faults_.Report(diagnostics);
+    trace.facts->Set(std::move(methods));
     trace.facts->Set(std::move(modules));
     return {};
   }
@@ -82,22 +79,35 @@ class MethodSurveyor final : public Surveyor {
     }
   }
 
+  template <typename Records, typename Record>
+  void Keep(Records& records, std::optional<Record> record) {
+    if (!record) return faults_.Bad("a loader or runtime record of the CLR is too short");
+    if (records.size() == limits_.others)
+      return faults_.Dropped("loader or runtime records of the CLR beyond the bound");
+    records.push_back(*std::move(record));
+  }
+
+  void KeepMethod(const MethodRecord& record) {
+    if (methods_.records.size() == limits_.methods) return faults_.Dropped("records of methods beyond the bound");
+    methods_.records.push_back(record);
+  }
+
   void ReadMethodRecord(const ClrEventKind& kind, const EventHeader& row) {
     auto record = ReadMethod(kind, row, *methods_.strings);
-    if (!record) return CountFault("a method record is too short");
+    if (!record) return faults_.Count(DiagnosticId::kMethodBad, "a method record is too short");
     if (kind.subject == ClrSubject::kMethod) {
-      CountFault(Fault(*record));
+      faults_.Count(DiagnosticId::kMethodBad, Fault(*record));
       if (kind.action == ClrAction::kRundownStart || kind.action == ClrAction::kRundownEnd) {
         ClrRundown* rundown = RundownOf(row.pid, record->clr_instance, kind.action);
         if (rundown != nullptr) ++rundown->methods;
       }
     }
-    if (methods_.records.size() < kMaxMethodRecords) methods_.records.push_back(*record);
+    KeepMethod(*record);
   }
 
   void KeepModuleUnload(const EventHeader& row) {
     const auto module = ReadModule({ClrSubject::kModule, ClrAction::kUnload}, row);
-    if (!module || methods_.records.size() == kMaxMethodRecords) return;
+    if (!module) return;  // counted as a record of a module
     MethodRecord record;
     record.kind = MethodRecord::Kind::kModuleUnload;
     record.pointer_size = static_cast<uint8_t>(row.pointer_size());
@@ -106,14 +116,17 @@ class MethodSurveyor final : public Surveyor {
     record.timestamp = row.timestamp;
     record.id = row.instance_id;
     record.module_id = module->entity.id;
-    methods_.records.push_back(record);
+    KeepMethod(record);
   }
 
   ClrRundown* RundownOf(uint32_t pid, std::optional<uint16_t> clr_instance, ClrAction action) {
     const bool at_end = action == ClrAction::kRundownEnd;
     const std::tuple key(pid, clr_instance, at_end);
     if (const auto found = rundowns_.find(key); found != rundowns_.end()) return &found->second;
-    if (rundowns_.size() == kMaxRundowns) return nullptr;
+    if (rundowns_.size() == limits_.rundowns) {
+      faults_.Dropped("CLR rundowns beyond the bound");
+      return nullptr;
+    }
     ClrRundown& rundown = rundowns_[key];
     rundown.pid = pid;
     rundown.clr_instance = clr_instance;
@@ -121,15 +134,21 @@ class MethodSurveyor final : public Surveyor {
     return &rundown;
   }
 
-  void CountFault(std::string_view fault) {
-    if (!fault.empty()) ++faults_[fault];
+  void CountOddLives(const MethodTable& methods, const ProcessTable* processes, int64_t slack) {
+    for (const MethodVersion& version : methods.versions()) {
+      if (version.learnt == MethodSource::kUnload) {
+        faults_.Count(DiagnosticId::kMethodUnloadOnly, "no record loads a method that one unloads");
+      }
+      if (version.learnt != MethodSource::kLoad || processes == nullptr) continue;
+      const ProcessInstance* process = processes->Find(version.pid, version.from);
+      if (process == nullptr || version.from <= process->end) continue;
+      const uint64_t late = static_cast<uint64_t>(version.from) - static_cast<uint64_t>(process->end);
+      if (late <= static_cast<uint64_t>(slack)) continue;
+      faults_.Count(DiagnosticId::kMethodAfterExit, "a method is loaded after its process has stopped");
+    }
   }
 
   void Report(const ClrTable& clr, Diagnostics& diagnostics) const {
-    for (const auto& [fault, count] : faults_) {
-      diagnostics.Add(DiagnosticId::kMethodBad, {}, fault);
-      diagnostics.AddCount(DiagnosticId::kMethodBad, count - 1);
-    }
     for (const ClrRundown& rundown : clr.rundowns()) {
       if (!rundown.incomplete()) continue;
       const std::string runtime = rundown.clr_instance ? fmt::format(", runtime {}", *rundown.clr_instance) : "";
@@ -143,14 +162,17 @@ class MethodSurveyor final : public Surveyor {
   }
 
   ClrEventKinds kinds_;
+  MethodLimits limits_;
   MethodRecords methods_;
   ClrRecords clr_;
   std::map<std::tuple<uint32_t, std::optional<uint16_t>, bool>, ClrRundown> rundowns_;
-  std::map<std::string_view, uint64_t> faults_;  // of literals
+  SurveyFaults faults_;
 };
 
 }  // namespace
 
-std::unique_ptr<Surveyor> MakeMethodSurveyor(schema::ClrIds ids) { return std::make_unique<MethodSurveyor>(ids); }
+std::unique_ptr<Surveyor> MakeMethodSurveyor(schema::ClrIds ids, const MethodLimits& limits) {
+  return std::make_unique<MethodSurveyor>(ids, limits);
+}
 
 }  // namespace etwpipe::facts

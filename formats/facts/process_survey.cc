@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "formats/facts/record_fields.h"
+#include "formats/facts/survey_faults.h"
 #include "formats/facts/volume_map.h"
 #include "formats/schema/builtin_schemas.h"
 
@@ -11,9 +12,6 @@ namespace {
 
 constexpr std::string_view kKernelProcessClass = "3d6fa8d0-fe05-11d0-9dda-00c04fd7ba7c";
 constexpr std::string_view kKernelProcessProvider = "22fb2cd6-0e7b-422b-a0c7-2fad1fd0e716";
-
-// A bound for hostile files; busy machines start some thousands of processes an hour.
-constexpr size_t kMaxRecords = 1 << 20;
 
 using Kind = ProcessRecord::Kind;
 
@@ -41,6 +39,8 @@ std::optional<Kind> ManifestKind(uint16_t id) {
 
 class ProcessSurveyor final : public Surveyor {
  public:
+  explicit ProcessSurveyor(size_t max_records) : max_records_(max_records) {}
+
   Status Observe(const EventBatch& batch, const TraceContext& trace) override {
     if (!classic_) classic_ = trace.providers->Intern(GuidOf(kKernelProcessClass));
     if (!manifest_) manifest_ = trace.providers->Intern(GuidOf(kKernelProcessProvider));
@@ -54,7 +54,8 @@ class ProcessSurveyor final : public Surveyor {
     return {};
   }
 
-  Status Finish(const TraceContext& trace, Diagnostics*) override {
+  Status Finish(const TraceContext& trace, Diagnostics* diagnostics) override {
+    faults_.Report(diagnostics);
     const int64_t tolerance = trace.info.clock.frequency / 10;  // 100 ms
     trace.facts->Set(std::make_shared<const ProcessTable>(ProcessTable::Build(std::move(records_), tolerance)));
     return {};
@@ -62,13 +63,14 @@ class ProcessSurveyor final : public Surveyor {
 
  private:
   void Read(const EventHeader& row, const TraceContext& trace, std::optional<Kind> kind) {
-    if (!kind || records_.size() == kMaxRecords) return;
+    if (!kind) return;
+    if (records_.size() == max_records_) return faults_.Dropped("records of processes beyond the bound");
     const auto schema = built_in_.Find({row, trace.provider_guid(row), {}, {}});
     if (schema == nullptr) return;
     fields_.Load(*schema, row);
     auto pid = fields_.Number("ProcessId");
     if (!pid) pid = fields_.Number("ProcessID");
-    if (!pid) return;
+    if (!pid) return faults_.Bad("a record of a process is too short");
     ProcessRecord record;
     record.kind = *kind;
     record.timestamp = row.timestamp;
@@ -91,6 +93,8 @@ class ProcessSurveyor final : public Surveyor {
     records_.push_back(std::move(record));
   }
 
+  size_t max_records_;
+  SurveyFaults faults_;
   schema::BuiltInSupplier built_in_;
   RecordFields fields_;
   std::optional<ProviderIndex> classic_;
@@ -100,6 +104,8 @@ class ProcessSurveyor final : public Surveyor {
 
 }  // namespace
 
-std::unique_ptr<Surveyor> MakeProcessSurveyor() { return std::make_unique<ProcessSurveyor>(); }
+std::unique_ptr<Surveyor> MakeProcessSurveyor(size_t max_records) {
+  return std::make_unique<ProcessSurveyor>(max_records);
+}
 
 }  // namespace etwpipe::facts

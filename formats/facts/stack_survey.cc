@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "formats/facts/survey_faults.h"
 #include "formats/schema/context_records.h"
 #include "formats/schema/extended_items.h"
 #include "formats/schema/schema_registry.h"
@@ -29,6 +30,7 @@ constexpr std::array<ClrProvider, 4> kClrProviders = {{
 
 constexpr size_t kStackWalkHead = 16;  // timestamp, pid, tid
 constexpr size_t kMatchIdBytes = 8;
+constexpr std::string_view kShortStack = "a record of a stack is too short";
 
 class StackSurveyor final : public Surveyor {
  public:
@@ -52,6 +54,7 @@ class StackSurveyor final : public Surveyor {
 
   Status Finish(const TraceContext& trace, Diagnostics* diagnostics) override {
     if (!threads_) Bind(trace);
+    faults_.Report(diagnostics);
     records_.pointer_size = trace.info.pointer_size;
     auto table = std::make_shared<const StackTable>(StackTable::Build(std::move(records_), *threads_));
     if (diagnostics != nullptr) {
@@ -111,7 +114,7 @@ class StackSurveyor final : public Surveyor {
 
   void ReadHalf(const EventHeader& row) {
     const auto payload = row.payload();
-    if (payload.size() < kStackWalkHead) return;
+    if (payload.size() < kStackWalkHead) return faults_.Bad(kShortStack);
     StackHalf half;
     half.event_time = LoadAt<int64_t>(payload.data());
     half.pid = LoadAt<uint32_t>(payload.data(), 8);
@@ -124,7 +127,7 @@ class StackSurveyor final : public Surveyor {
       half.stack = *stack;
     } else {
       const auto key = ReadKey(payload.subspan(kStackWalkHead), row.pointer_size());
-      if (!key) return;
+      if (!key) return faults_.Bad(kShortStack);
       half.key = *key;
       half.has_key = true;
       half.user = row.opcode == 38;
@@ -141,7 +144,7 @@ class StackSurveyor final : public Surveyor {
     const auto payload = row.payload();
     const size_t pointer_size = row.pointer_size();
     const auto key = ReadKey(payload, pointer_size);
-    if (!key) return;
+    if (!key) return faults_.Bad(kShortStack);
     const auto stack = Intern(payload.subspan(pointer_size), pointer_size);
     if (stack) Keep(records_.definitions, {*key, row.timestamp, *stack, kind});
   }
@@ -169,6 +172,7 @@ class StackSurveyor final : public Surveyor {
       ByteReader reader(row.payload());
       reader.Skip(4);
       const size_t bytes = size_t{reader.Read<uint32_t>()} * row.pointer_size();
+      if (reader.failed() || bytes > reader.remaining()) faults_.Bad("a CLR stack has fewer frames than it says");
       const auto stack = Intern(reader.ReadBytes(std::min(bytes, reader.remaining())), row.pointer_size());
       if (!stack) return;
       record.is_stack = true;
@@ -196,7 +200,11 @@ class StackSurveyor final : public Surveyor {
   void ReadMatched(const EventHeader& row) {
     auto items = row.extended_items();
     for (schema::ExtendedItemView item; schema::NextExtendedItem(items, item);) {
-      if (!IsStack(item.type) || item.data.size() < kMatchIdBytes) continue;
+      if (!IsStack(item.type)) continue;
+      if (item.data.size() < kMatchIdBytes) {
+        faults_.Bad(kShortStack);
+        continue;
+      }
       MatchedHalf half;
       half.match_id = LoadAt<uint64_t>(item.data.data());
       if (half.match_id == 0) continue;
@@ -208,7 +216,10 @@ class StackSurveyor final : public Surveyor {
       half.has_key = item.type == ExtendedType::kStackKey32 || item.type == ExtendedType::kStackKey64;
       if (half.has_key) {
         const auto key = ReadKey(data, wide ? 8 : 4);
-        if (!key) continue;
+        if (!key) {
+          faults_.Bad(kShortStack);
+          continue;
+        }
         half.key = *key;
       } else {
         const auto stack = Intern(data, wide ? 8 : 4);
@@ -227,6 +238,7 @@ class StackSurveyor final : public Surveyor {
   std::unordered_map<uint16_t, Last> last_;  // by processor
   std::vector<uint64_t> frames_;
   uint64_t dropped_ = 0;
+  SurveyFaults faults_;
 };
 
 }  // namespace

@@ -13,7 +13,10 @@ StringId StringPool::Intern(std::string_view text) {
   for (; slots_[slot] != 0; slot = (slot + 1) & mask) {
     if (views_[slots_[slot]] == text) return slots_[slot];
   }
-  if (bytes_ + text.size() > kMaxBytes) return 0;
+  if (bytes_ + text.size() > max_bytes_) {
+    ++refused_;
+    return 0;
+  }
   const auto id = static_cast<StringId>(views_.size());
   views_.push_back(Copy(text));
   return slots_[slot] = id;

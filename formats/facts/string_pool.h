@@ -15,14 +15,17 @@ using StringId = uint32_t;
 /// which does not move its characters.
 class StringPool {
  public:
-  /// A bound for hostile files: texts beyond it become the empty text.
+  /// A bound for hostile files: texts beyond it become the empty text, and are counted.
   static constexpr uint64_t kMaxBytes = uint64_t{1} << 30;
 
-  StringPool() { views_.emplace_back(); }
+  explicit StringPool(uint64_t max_bytes = kMaxBytes) : max_bytes_(max_bytes) { views_.emplace_back(); }
 
   /// The number of `text`, the same for equal texts.
   StringId Intern(std::string_view text);
   std::string_view Get(StringId id) const { return views_[id]; }
+
+  /// How often a text found no room.
+  uint64_t refused() const { return refused_; }
 
   /// Drops what only Intern() needs; nothing may be added afterwards.
   void Freeze();
@@ -37,7 +40,9 @@ class StringPool {
   std::vector<std::unique_ptr<char[]>> chunks_;
   char* free_ = nullptr;  // place in the newest chunk of the usual size
   size_t free_bytes_ = 0;
+  uint64_t max_bytes_;
   uint64_t bytes_ = 0;  // of all chunks
+  uint64_t refused_ = 0;
   std::vector<std::string_view> views_;
   std::vector<StringId> slots_;  // open addressing, a power of two; 0 is free
 };

@@ -48,7 +48,10 @@ Status SymbolFiles::Add(const Path& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) {
     for (fs::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error)) {
-      if (entries_.size() == kMaxEntries) break;
+      if (entries_.size() == kMaxEntries) {
+        ++problems_;
+        break;
+      }
       entries_.emplace(Lower(entry->path().filename().string()), entry->path());
     }
     if (error) return Status::Input(fmt::format("{}: cannot list the folder: {}", path.string(), error.message()));

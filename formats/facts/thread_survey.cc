@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "formats/facts/record_fields.h"
+#include "formats/facts/survey_faults.h"
 #include "formats/schema/builtin_schemas.h"
 #include "formats/schema/context_records.h"
 #include "pipeline/byte_reader.h"
@@ -14,10 +15,6 @@ namespace {
 
 constexpr std::string_view kThreadClass = "3d6fa8d1-fe05-11d0-9dda-00c04fd7ba7c";
 constexpr std::string_view kKernelProcessProvider = "22fb2cd6-0e7b-422b-a0c7-2fad1fd0e716";
-
-// Bounds for hostile files; busy machines start some ten thousands of threads an hour.
-constexpr size_t kMaxRecords = 1 << 20;
-constexpr size_t kMaxUses = 1 << 18;
 
 using Kind = ThreadRecord::Kind;
 
@@ -44,6 +41,8 @@ std::optional<Kind> ManifestKind(uint16_t id) {
 
 class ThreadSurveyor final : public Surveyor {
  public:
+  explicit ThreadSurveyor(const ThreadLimits& limits) : limits_(limits) {}
+
   Status Observe(const EventBatch& batch, const TraceContext& trace) override {
     if (!classic_) classic_ = trace.providers->Intern(GuidOf(kThreadClass));
     if (!manifest_) manifest_ = trace.providers->Intern(GuidOf(kKernelProcessProvider));
@@ -61,7 +60,8 @@ class ThreadSurveyor final : public Surveyor {
     return {};
   }
 
-  Status Finish(const TraceContext& trace, Diagnostics*) override {
+  Status Finish(const TraceContext& trace, Diagnostics* diagnostics) override {
+    faults_.Report(diagnostics);
     const int64_t tolerance = trace.info.clock.frequency / 10;  // 100 ms
     trace.facts->Set(std::make_shared<const ThreadTable>(ThreadTable::Build(std::move(records_), tolerance)));
     return {};
@@ -69,14 +69,15 @@ class ThreadSurveyor final : public Surveyor {
 
  private:
   void Read(const EventHeader& row, const TraceContext& trace, std::optional<Kind> kind) {
-    if (!kind || told_ == kMaxRecords) return;
+    if (!kind) return;
+    if (told_ == limits_.records) return faults_.Dropped("records of threads beyond the bound");
     const auto schema = built_in_.Find({row, trace.provider_guid(row), {}, {}});
     if (schema == nullptr) return;
     fields_.Load(*schema, row);
     const auto pid = Number("ProcessId", "ProcessID");
     auto tid = Number("TThreadId", "ThreadId");
     if (!tid) tid = fields_.Number("ThreadID");
-    if (!pid || !tid) return;
+    if (!pid || !tid) return faults_.Bad("a record of a thread is too short");
     ThreadRecord& record = records_.emplace_back();
     record.kind = *kind;
     record.timestamp = row.timestamp;
@@ -107,7 +108,7 @@ class ThreadSurveyor final : public Surveyor {
     const auto [known, added] = pids_.try_emplace(tid, pid);
     if (!added && known->second == pid) return;
     known->second = pid;
-    if (uses_ == kMaxUses) return;
+    if (uses_ == limits_.uses) return faults_.Dropped("uses of threads beyond the bound");
     ++uses_;
     ThreadRecord& record = records_.emplace_back();
     record.kind = Kind::kUse;
@@ -122,6 +123,8 @@ class ThreadSurveyor final : public Surveyor {
     uint32_t pid = kNoId;
   };
 
+  ThreadLimits limits_;
+  SurveyFaults faults_;
   schema::BuiltInSupplier built_in_;
   RecordFields fields_;
   std::optional<ProviderIndex> classic_;
@@ -136,6 +139,8 @@ class ThreadSurveyor final : public Surveyor {
 
 }  // namespace
 
-std::unique_ptr<Surveyor> MakeThreadSurveyor() { return std::make_unique<ThreadSurveyor>(); }
+std::unique_ptr<Surveyor> MakeThreadSurveyor(const ThreadLimits& limits) {
+  return std::make_unique<ThreadSurveyor>(limits);
+}
 
 }  // namespace etwpipe::facts

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "formats/facts/survey_faults.h"
 #include "formats/schema/builtin_schemas.h"
 #include "formats/schema/decoder.h"
 #include "formats/schema/value_text.h"
@@ -11,12 +12,11 @@ namespace {
 
 constexpr std::string_view kRuntime = "e13c0d23-ccbc-4e12-931b-d9cc2eee27e4";
 constexpr uint16_t kBulkType = 15;
-// A bound for hostile files; large programs use some ten thousand types.
-constexpr size_t kMaxRecords = 1 << 20;
-constexpr size_t kMaxBytes = size_t{256} << 20;
 
 class TypeSurveyor final : public Surveyor {
  public:
+  explicit TypeSurveyor(const TypeLimits& limits) : limits_(limits) {}
+
   Status Observe(const EventBatch& batch, const TraceContext& trace) override {
     if (!runtime_) runtime_ = trace.providers->Intern(GuidOf(kRuntime));
     for (const EventHeader& row : batch.rows) {
@@ -25,7 +25,8 @@ class TypeSurveyor final : public Surveyor {
     return {};
   }
 
-  Status Finish(const TraceContext& trace, Diagnostics*) override {
+  Status Finish(const TraceContext& trace, Diagnostics* diagnostics) override {
+    faults_.Report(diagnostics);
     trace.facts->Set(std::make_shared<const TypeTable>(TypeTable::Build(std::move(records_))));
     return {};
   }
@@ -45,13 +46,19 @@ class TypeSurveyor final : public Surveyor {
       schema::ReadValue(property, row.payload().subspan(token.offset, token.size), value_);
       if (is_id) {
         type_id = value_.bits;
-      } else if (!value_.text.empty() && records_.size() < kMaxRecords && bytes_ < kMaxBytes) {
+      } else if (value_.text.empty()) {
+        continue;
+      } else if (records_.size() >= limits_.records || bytes_ >= limits_.bytes) {
+        faults_.Dropped("names of types beyond the bound");
+      } else {
         bytes_ += value_.text.size();
         records_.push_back({row.pid, type_id, row.timestamp, value_.text});
       }
     }
   }
 
+  TypeLimits limits_;
+  SurveyFaults faults_;
   schema::BuiltInSupplier built_in_;
   std::optional<ProviderIndex> runtime_;
   schema::DecodedFields fields_;
@@ -62,6 +69,6 @@ class TypeSurveyor final : public Surveyor {
 
 }  // namespace
 
-std::unique_ptr<Surveyor> MakeTypeSurveyor() { return std::make_unique<TypeSurveyor>(); }
+std::unique_ptr<Surveyor> MakeTypeSurveyor(const TypeLimits& limits) { return std::make_unique<TypeSurveyor>(limits); }
 
 }  // namespace etwpipe::facts

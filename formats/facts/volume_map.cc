@@ -38,11 +38,13 @@ bool EqualNames(std::string_view a, std::string_view b) {
 
 std::string_view LastPart(std::string_view path) { return path.substr(path.find_last_of("\\/") + 1); }
 
-void VolumeMap::Add(std::string_view nt, std::string_view dos) {
-  if (nt.empty() || mappings_.size() == kMaxMappings) return;
+bool VolumeMap::Add(std::string_view nt, std::string_view dos) {
+  if (nt.empty()) return true;
+  if (mappings_.size() == kMaxMappings) return false;
   const auto place = std::find_if(mappings_.begin(), mappings_.end(),
                                   [&](const auto& mapping) { return mapping.first.size() < nt.size(); });
   mappings_.emplace(place, nt, dos);
+  return true;
 }
 
 void VolumeMap::SetWindowsFolder(std::string_view folder) {

@@ -12,11 +12,12 @@ namespace etwpipe::facts {
 /// What the VolumeMapping and SystemPaths records of a trace say (etl-format.md 4.4).
 class VolumeMap {
  public:
-  /// Machines have some dozens; more are ignored.
+  /// Machines have some dozens; there is no room for more.
   static constexpr size_t kMaxMappings = 512;
 
   /// `nt` is a prefix of NT names (\Device\HarddiskVolume2\), `dos` what stands for it (C:\).
-  void Add(std::string_view nt, std::string_view dos);
+  /// False if there is no more room.
+  bool Add(std::string_view nt, std::string_view dos);
   /// The folder of Windows (C:\Windows\): stands for \SystemRoot\, and gives its drive to names without one.
   void SetWindowsFolder(std::string_view folder);
 

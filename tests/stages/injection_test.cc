@@ -146,6 +146,16 @@ TEST_P(Injection, OriginalsStayAndNotesFollowTheirRecords) {
       EXPECT_EQ(original->second->header.timestamp, event.header.timestamp);
       EXPECT_EQ(original->second->header.cpu, event.header.cpu);
     }
+    // Nothing of that timestamp and processor follows a note, also where a batch or buffer ended between them.
+    std::map<uint16_t, std::map<int64_t, bool>> noted;
+    for (const auto& event : after) {
+      bool& note_seen = noted[event.header.cpu][event.header.timestamp];
+      if (IsNote(event)) {
+        note_seen = true;
+      } else {
+        EXPECT_FALSE(note_seen) << event.header.instance_id;
+      }
+    }
     ASSERT_EQ(originals.size(), before.size());
     uint64_t expected = 3;
     for (const auto& event : before) {

@@ -64,7 +64,8 @@ std::string Module(uint16_t version, bool domain) {
 
 class Surveyed {
  public:
-  explicit Surveyed(schema::ClrIds ids = schema::ClrIds::kSafe) : surveyor_(MakeMethodSurveyor(ids)) {
+  explicit Surveyed(schema::ClrIds ids = schema::ClrIds::kSafe, const MethodLimits& limits = {})
+      : surveyor_(MakeMethodSurveyor(ids, limits)) {
     trace_.info.clock.frequency = 1000;
   }
 
@@ -97,6 +98,8 @@ class Surveyed {
     Methods();
     return *trace_.facts->Get<ClrTable>();
   }
+
+  void Know(ProcessTable processes) { trace_.facts->Set(std::make_shared<const ProcessTable>(std::move(processes))); }
 
   Diagnostics diagnostics;
 
@@ -309,17 +312,81 @@ TEST(MethodSurvey, BadMethodsAreCounted) {
   EXPECT_EQ(trace.diagnostics.count(DiagnosticId::kMethodBad), 3u);
 }
 
+TEST(MethodSurvey, UnloadsWithoutALoadAreCounted) {
+  Surveyed trace;
+  trace.Add(kRuntime, 144, 1, Method(1, true, 1));
+  trace.Add(kRuntime, 143, 1, Method(1, true, 2));
+  trace.Add(kRuntime, 144, 1, Method(1, true, 2));
+  ASSERT_EQ(trace.Methods().versions().size(), 2u);
+  EXPECT_EQ(trace.Methods().versions()[0].from, ProcessInstance::kBeforeTrace);
+  EXPECT_EQ(trace.diagnostics.count(DiagnosticId::kMethodUnloadOnly), 1u);
+}
+
+TEST(MethodSurvey, LoadsAfterTheExitOfTheirProcessAreCounted) {
+  Surveyed trace;  // 1,000 ticks per second: a load may come 10 ticks late
+  ProcessRecord stop;
+  stop.kind = ProcessRecord::Kind::kStop;
+  stop.pid = kPid;
+  stop.timestamp = 101;
+  trace.Know(ProcessTable::Build({stop}, 0));
+  trace.Add(kRuntime, 143, 1, Method(1, true, 1)).timestamp = 101;
+  trace.Add(kRuntime, 143, 1, Method(1, true, 2)).timestamp = 111;
+  trace.Add(kRuntime, 143, 1, Method(1, true, 3)).timestamp = 112;
+  EXPECT_EQ(trace.Methods().FindId(kPid, {}, 3, 112).outcome, LookupOutcome::kExact) << "it keeps its name";
+  EXPECT_EQ(trace.diagnostics.count(DiagnosticId::kMethodAfterExit), 1u);
+}
+
+TEST(MethodSurvey, WhatIsBeyondTheBoundsIsCounted) {
+  const MethodLimits limits{.methods = 4, .others = 2, .rundowns = 1, .name_bytes = StringPool::kMaxBytes};
+  Surveyed trace(schema::ClrIds::kSafe, limits);
+  for (uint64_t i = 1; i <= 7; ++i) trace.Add(kRuntime, 143, 1, Method(1, true, i));
+  for (int i = 0; i < 5; ++i) trace.Add(kRuntime, 152, 2, Module(2, false));
+  for (uint16_t instance = 1; instance <= 3; ++instance) trace.Add(kRundown, 148, 1, Payload().U16(instance).bytes);
+  EXPECT_EQ(trace.Methods().versions().size(), 4u);
+  EXPECT_EQ(trace.Clr().rundowns().size(), 1u);
+  EXPECT_EQ(trace.diagnostics.count(DiagnosticId::kFactsDropped), 3u + 3u + 2u);
+}
+
+TEST(MethodSurvey, NamesBeyondTheBoundAreCounted) {
+  Surveyed trace(schema::ClrIds::kSafe, {.name_bytes = 0});
+  trace.Add(kRuntime, 143, 1, Method(1, true));
+  EXPECT_FALSE(trace.Methods().versions().at(0).named());
+  EXPECT_EQ(trace.diagnostics.count(DiagnosticId::kFactsDropped), 3u) << "namespace, name, signature";
+}
+
+TEST(MethodSurvey, CutLoaderRecordsAreCounted) {
+  Surveyed trace;
+  for (const int id : {152, 153, 154, 156, 187})
+    trace.Add(kRuntime, static_cast<uint16_t>(id), 1, std::string(8, '\1'));
+  trace.Methods();
+  EXPECT_EQ(trace.diagnostics.count(DiagnosticId::kFactBad), 5u);
+}
+
 TEST(MethodSurvey, NamesThatAreLongOrNoUnicode) {
   Payload payload;
   payload.U64(1).U64(2).U64(0x1000).U32(0x10).U32(3).U32(8);
-  payload.U16('a').U16(0xD800).U16('b').U16(0).Text(std::string(30'000, 'n')).Text("").U16(9);
+  payload.U16('a').U16(0xD800).U16('b').U16(0xDC00).U16(0).Text(std::string(30'000, 'n')).Text("").U16(9);
   Surveyed trace;
   trace.Add(kRuntime, 143, 1, payload.bytes);
   const MethodVersion& method = trace.Methods().versions().at(0);
   EXPECT_EQ(method.namespace_name(),
             "a\xEF\xBF\xBD"
-            "b");
+            "b\xEF\xBF\xBD");
   EXPECT_EQ(method.name().size(), 30'000u);
+}
+
+TEST(MethodSurvey, ANameThatFillsItsRecord) {
+  // 64 KiB is the most a record can hold: here a name of it is cut off by the end of the payload.
+  constexpr size_t kLetters = (0xFFFF - 36 - 2) / 2;
+  Payload payload;
+  payload.U64(1).U64(2).U64(0x1000).U32(0x10).U32(3).U32(8).U16(0);
+  for (size_t i = 0; i < kLetters; ++i) payload.U16('n');
+  Surveyed trace;
+  trace.Add(kRuntime, 143, 1, payload.bytes);
+  const MethodVersion& method = trace.Methods().versions().at(0);
+  EXPECT_EQ(method.name(), std::string(kLetters, 'n'));
+  EXPECT_EQ(method.signature(), "");
+  EXPECT_EQ(method.clr_instance, std::nullopt);
 }
 
 TEST(MethodSurvey, OtherEventsOfTheSameNumbersAreNotMethods) {

@@ -265,6 +265,8 @@ TEST_F(Stacks, CutRecordsAreNoStacks) {
   }
   EXPECT_EQ(Table().stack_walks(), 0u);
   EXPECT_TRUE(Find(disk).empty());
+  // Without a head of 16 bytes (32, 37, 38), and without a key of 8 behind the head (37, 38) or at all (34 to 36).
+  EXPECT_EQ(diagnostics_.count(DiagnosticId::kFactBad), 16u + 2u * 24u + 3u * 8u);
 }
 
 TEST_F(Stacks, WhatIsBeyondTheBoundsIsCounted) {

@@ -5,14 +5,21 @@
 #include <deque>
 
 #include "formats/facts/cpu_state.h"
+#include "formats/facts/cpu_survey.h"
+#include "formats/facts/image_survey.h"
 #include "formats/facts/image_table.h"
+#include "formats/facts/process_survey.h"
 #include "formats/facts/surveyors.h"
+#include "formats/facts/thread_survey.h"
 #include "formats/facts/thread_table.h"
+#include "formats/facts/type_survey.h"
+#include "formats/facts/volume_map.h"
 
 namespace etwpipe::facts {
 namespace {
 
 constexpr const char* kThread = "3d6fa8d1-fe05-11d0-9dda-00c04fd7ba7c";
+constexpr const char* kProcess = "3d6fa8d0-fe05-11d0-9dda-00c04fd7ba7c";
 constexpr const char* kImage = "2cb15d1d-5fc1-11d2-abe1-00a0c911f518";
 constexpr const char* kImageId = "b3e675d7-2554-4f18-830b-2762732560de";
 constexpr const char* kSystemConfigEx = "9b79ee91-b5fd-41c0-a243-4248e266e9d0";
@@ -73,12 +80,19 @@ class SurveysTest : public testing::Test {
     row.kind = HeaderKind::kEvent64;
     row.id = id;
   }
+  // One surveyor over all rows.
+  void Observe(std::unique_ptr<Surveyor> surveyor) {
+    ASSERT_TRUE(surveyor->Observe(batch_, trace_).ok());
+    ASSERT_TRUE(surveyor->Finish(trace_, &diagnostics_).ok());
+  }
+  uint64_t Bad() const { return diagnostics_.count(DiagnosticId::kFactBad); }
+  uint64_t Dropped() const { return diagnostics_.count(DiagnosticId::kFactsDropped); }
   void Survey(FactSet facts) {
     auto surveyors = MakeSurveyors({});
     ASSERT_TRUE(surveyors.ok());
     for (const auto& surveyor : surveyors->factory(facts)) {
       ASSERT_TRUE(surveyor->Observe(batch_, trace_).ok());
-      ASSERT_TRUE(surveyor->Finish(trace_, nullptr).ok());
+      ASSERT_TRUE(surveyor->Finish(trace_, &diagnostics_).ok());
     }
   }
   uint32_t PidOf(uint32_t tid, int64_t time = 50) {
@@ -91,6 +105,7 @@ class SurveysTest : public testing::Test {
   }
 
   TraceContext trace_;
+  Diagnostics diagnostics_;
   EventBatch batch_;
   std::deque<std::vector<std::byte>> payloads_;
 };
@@ -107,6 +122,7 @@ TEST_F(SurveysTest, ThreadsOfEveryVersion) {
   Manifest(4, 60, Bytes().U32(7).U32(18).Zeros(56));
   Classic(kThread, 3, 3, 1, Bytes().U32(7));  // cut off
   Survey(kThreads);
+  EXPECT_EQ(Bad(), 1u) << "the one cut off";
   for (uint32_t tid = 10; tid <= 18; ++tid) EXPECT_EQ(PidOf(tid), 7u) << tid;
   const auto& threads = *trace_.facts->Get<ThreadTable>();
   EXPECT_EQ(threads.all().size(), 9u);
@@ -147,6 +163,7 @@ TEST_F(SurveysTest, ImagesOfEveryVersion) {
   narrow.flags = kHasTimestamp | kHasProvider;
   Classic(kImage, 3, 2, 1, Bytes().U64(0x8000));  // cut off
   Survey(kImages);
+  EXPECT_EQ(Bad(), 1u) << "the one cut off";
   EXPECT_EQ(ImageAt(7, 0x1050), "\\v0.dll");
   EXPECT_EQ(ImageAt(7, 0x2050), "\\v1.dll");
   EXPECT_EQ(ImageAt(7, 0x3050), "\\v2.dll");
@@ -185,11 +202,88 @@ TEST_F(SurveysTest, SwitchesOfEveryVersion) {
   }
   Classic(kThread, 36, 2, 1, Bytes().U32(1));  // cut off
   Survey(kCpuState);
+  EXPECT_EQ(Bad(), 1u) << "the one cut off";
   const auto& state = *trace_.facts->Get<CpuState>();
   EXPECT_EQ(state.Find(1, 10), 101u);
   EXPECT_EQ(state.Find(4, 40), 104u);
   EXPECT_EQ(state.Find(4, 39), 200u);
   EXPECT_EQ(state.Find(0, 1), std::nullopt);
+}
+
+TEST_F(SurveysTest, ProcessesBeyondTheBoundOrCutOffAreCounted) {
+  for (uint32_t pid = 1; pid <= 10; ++pid) {
+    Classic(kProcess, 3, 4, 1, Bytes().U64(pid).U32(pid).U32(0).Zeros(32).Narrow("a.exe").Wide(""));
+  }
+  Classic(kProcess, 1, 4, 1, Bytes().U64(1));
+  Observe(MakeProcessSurveyor(6));
+  EXPECT_EQ(Dropped(), 5u) << "those beyond, the one cut off among them";
+  EXPECT_EQ(Bad(), 0u);
+  Observe(MakeProcessSurveyor());
+  EXPECT_EQ(Bad(), 1u);
+  EXPECT_EQ(Dropped(), 5u) << "no more";
+}
+
+TEST_F(SurveysTest, ThreadsBeyondTheBoundAreCounted) {
+  for (uint32_t tid = 10; tid < 20; ++tid)
+    Classic(kThread, 3, 5, 1, Bytes().U32(7).U32(tid).Zeros(64).Wide("n").U32(1));
+  for (uint32_t tid = 50; tid < 57; ++tid) {
+    EventHeader& row = Row(kKernelProcess, 10, {});
+    row.kind = HeaderKind::kEvent64;
+    row.flags |= kHasPid;
+    row.pid = 7;
+    row.tid = tid;
+  }
+  Observe(MakeThreadSurveyor({.records = 8, .uses = 4}));
+  EXPECT_EQ(Dropped(), 2u + 3u);
+  EXPECT_EQ(trace_.facts->Get<ThreadTable>()->all().size(), 12u);
+}
+
+TEST_F(SurveysTest, ImagesSymbolsNamesAndVolumesBeyondTheBoundAreCounted) {
+  const Guid guid = GuidOf("00112233-4455-6677-8899-aabbccddeeff");
+  for (uint32_t i = 0; i < 10; ++i) {
+    Classic(kImage, 3, 1, 5, Bytes().U64(0x1000 * (i + 1)).U64(0x100).U32(7).Wide("\\" + std::to_string(i) + ".dll"));
+    Classic(kImageId, 36, 2, 5, Bytes().U64(0x1000 * (i + 1)).U32(7).Add(guid).U32(3).Narrow("a.pdb"));
+  }
+  for (size_t i = 0; i < VolumeMap::kMaxMappings + 2; ++i) {
+    Classic(kSystemConfigEx, 35, 0, 0, Bytes().Wide("\\Device\\V" + std::to_string(i) + "\\").Wide("D:\\"));
+  }
+  Observe(MakeImageSurveyor({.records = 7, .name_bytes = 1 << 20}));
+  EXPECT_EQ(Dropped(), 3u + 3u + 2u);
+  Observe(MakeImageSurveyor({.records = 100, .name_bytes = 0}));
+  EXPECT_GT(Dropped(), 8u + 2u) << "names without room";
+  EXPECT_EQ(trace_.facts->Get<ImageTable>()->all().size(), 10u) << "an image without a name is one";
+}
+
+TEST_F(SurveysTest, CutSymbolsAndVolumesAreCounted) {
+  Classic(kImageId, 36, 2, 5, Bytes().U64(0x1000).U32(7));
+  Classic(kSystemConfigEx, 35, 0, 0, {});
+  Survey(kImages);
+  EXPECT_EQ(Bad(), 2u);
+}
+
+TEST_F(SurveysTest, SwitchesBeyondTheBoundAreCounted) {
+  for (uint32_t i = 0; i < 10; ++i) Classic(kThread, 36, 2, i, Bytes().U32(i).U32(200).Zeros(12));
+  Observe(MakeCpuSurveyor(4));
+  EXPECT_EQ(Dropped(), 6u);
+  EXPECT_EQ(trace_.facts->Get<CpuState>()->Find(0, 3), 3u);
+  EXPECT_EQ(trace_.facts->Get<CpuState>()->Find(0, 4), std::nullopt);
+}
+
+TEST_F(SurveysTest, TypesBeyondTheBoundAreCounted) {
+  Bytes types;
+  types.U32(5).Add(uint16_t{9});
+  for (uint64_t type = 1; type <= 5; ++type) {
+    types.U64(type).U64(0).U32(0).U32(0).Add(uint8_t{0}).Wide("N.Type").U32(0);
+  }
+  EventHeader& row = Row("e13c0d23-ccbc-4e12-931b-d9cc2eee27e4", 1, types);
+  row.kind = HeaderKind::kEvent64;
+  row.flags |= kHasPid;
+  row.pid = 7;
+  row.id = 15;
+  Observe(MakeTypeSurveyor({.records = 3, .bytes = 1000}));
+  EXPECT_EQ(Dropped(), 2u);
+  Observe(MakeTypeSurveyor({.records = 10, .bytes = 1}));
+  EXPECT_EQ(Dropped(), 2u + 4u) << "the first is more than there is room for";
 }
 
 }  // namespace

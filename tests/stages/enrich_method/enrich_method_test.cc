@@ -1,4 +1,5 @@
 // Names of methods in a recording: on events, and as rundown events of an output that describes none.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -8,6 +9,7 @@
 
 #include "formats/etl/etl_sink.h"
 #include "formats/etl/etl_verify.h"
+#include "formats/facts/clr_table.h"
 #include "formats/facts/method_reference.h"
 #include "formats/facts/method_table.h"
 #include "formats/facts/surveyors.h"
@@ -177,6 +179,123 @@ TEST(EnrichMethod, AnOutputWithoutDescriptionsGetsThem) {
   // A second run adds nothing: everything is described.
   EXPECT_EQ(Relog(folder / "a.etl", folder / "b.etl", {"enrich.method"}, 1).events_injected, 0u);
   EXPECT_EQ(Relog(input, folder / "c.etl", {stages[0], "enrich.method:names=none"}, 1).events_injected, 0u);
+}
+
+// Counts of a run by "group name"; zeros are left out.
+std::map<std::string, uint64_t> CountsOf(const RunSummary& summary, size_t stage) {
+  std::map<std::string, uint64_t> counts;
+  for (const StageCount& count : summary.stages.at(stage).counts) {
+    if (count.count != 0) counts[fmt::format("{} {}", count.group, count.name)] = count.count;
+  }
+  return counts;
+}
+
+TEST(EnrichMethod, OutcomesAreCounted) {
+  const auto input = test::SamplePath(kSample);
+  if (const auto missing = test::MissingData(input); !missing.empty()) GTEST_SKIP() << missing;
+  // What the column says, counted here.
+  class OutcomeSink final : public test::CollectSink {
+   public:
+    Result<std::unique_ptr<SinkChunk>> Prepare(EventBatch& batch) const override {
+      const AnnotationColumn& outcome = *batch.FindAnnotation("enrich.method.method_outcome");
+      const AnnotationColumn& symbol = *batch.FindAnnotation("enrich.method.symbol");
+      for (const uint16_t index : batch.selection) {
+        const std::string group = symbol.has(index) ? "addresses " : "method_ids ";
+        if (outcome.has(index)) ++counts[group + std::string(outcome.string(index))];
+        if (symbol.has(index) && !outcome.has(index)) ++counts["addresses no_runtime"];
+      }
+      return test::CollectSink::Prepare(batch);
+    }
+    mutable std::map<std::string, uint64_t> counts;  // run with one thread only
+  };
+  OutcomeSink sink;
+  std::unique_ptr<Source> source;
+  const auto counts = CountsOf(RunInto(input, PlanOf({"enrich.method"}), sink, 1, source), 0);
+  EXPECT_EQ(counts, sink.counts);
+  EXPECT_EQ(counts.at("method_ids exact"), 16494u);
+  EXPECT_GT(counts.at("addresses no_runtime"), 0u);
+  for (const int threads : {2, 4}) {
+    test::CollectSink other;
+    EXPECT_EQ(CountsOf(RunInto(input, PlanOf({"enrich.method"}), other, threads, source), 0), counts);
+  }
+}
+
+TEST(EnrichMethod, IdsThatStayUnknownAreADiagnostic) {
+  const auto input = test::SamplePath(kSample);
+  if (const auto missing = test::MissingData(input); !missing.empty()) GTEST_SKIP() << missing;
+  const test::TempFolder folder;
+  Relog(input, folder / "ids.etl", {"filter.where:event_id == 190"}, 1);  // no record tells a name
+  for (const int threads : {1, 4}) {
+    auto opened = OpenSource((folder / "ids.etl").string(), {});
+    ASSERT_TRUE(opened.ok());
+    Plan plan = PlanOf({"enrich.method"});
+    test::CollectSink sink;
+    Diagnostics diagnostics;
+    const auto summary = Execute({.source = **opened,
+                                  .plan = plan,
+                                  .sink = sink,
+                                  .threads = threads,
+                                  .diagnostics = &diagnostics,
+                                  .surveyors = facts::MakeSurveyors({})->factory});
+    ASSERT_TRUE(summary.ok());
+    EXPECT_EQ(diagnostics.count(DiagnosticId::kMethodUnknown), 273u);
+    EXPECT_EQ(CountsOf(*summary, 0), (std::map<std::string, uint64_t>{{"method_ids unknown", 273}}));
+  }
+}
+
+// The rundowns that a file tells of: "3676/9 end complete 271".
+std::vector<std::string> RundownsOf(const fs::path& path) {
+  test::CollectSink sink;
+  std::unique_ptr<Source> source;
+  RunInto(path, PlanOf({"enrich.method:names=none"}), sink, 1, source);
+  std::vector<std::string> rundowns;
+  for (const auto& rundown : source->context().facts->Get<facts::ClrTable>()->rundowns()) {
+    rundowns.push_back(fmt::format("{}/{} {} {} {}", rundown.pid, rundown.clr_instance.value_or(0),
+                                   rundown.at_end ? "end" : "start", rundown.incomplete() ? "incomplete" : "complete",
+                                   rundown.methods));
+  }
+  return rundowns;
+}
+
+TEST(EnrichMethod, AddedRundownStandsBetweenItsMarks) {
+  const auto input = test::SamplePath(kSample);
+  if (const auto missing = test::MissingData(input); !missing.empty()) GTEST_SKIP() << missing;
+  const test::TempFolder folder;
+  using Lines = std::vector<std::string>;
+  Relog(input, folder / "a.etl", {"filter.where:event_id in (150, 190) and opcode in (42, 87)", "enrich.method"}, 1);
+  EXPECT_EQ(RundownsOf(folder / "a.etl"), (Lines{"3676/9 end complete 271", "3988/11 end complete 16221"}));
+  // Each process: Init, then its methods, then Complete.
+  test::CollectSink all;
+  std::unique_ptr<Source> source;
+  RunInto(folder / "a.etl", PlanOf({}), all, 1, source);
+  std::vector<std::pair<uint16_t, uint32_t>> runs;  // id, pid of the injected ones, each change once
+  for (const auto& event : all.events) {
+    if (InstanceIdSource(event.header.instance_id) != kInjectedSource) continue;
+    EXPECT_EQ(event.provider, GuidOf("a669021c-c450-4609-a035-5af59af4df18"));
+    const std::pair now(event.header.id, event.header.pid);
+    if (runs.empty() || runs.back() != now) runs.push_back(now);
+    if (event.header.id == 144) continue;
+    EXPECT_EQ(event.header.version, 1);
+    EXPECT_EQ(event.header.keyword, 0x20038u);
+    EXPECT_EQ(event.header.opcode, event.header.id == 148 ? 17 : 15);
+    EXPECT_EQ(event.bytes.size(), event.header.payload_begin + sizeof(uint16_t)) << "ClrInstanceID";
+  }
+  EXPECT_EQ(runs, (std::vector<std::pair<uint16_t, uint32_t>>{
+                      {148, 3676}, {144, 3676}, {146, 3676}, {148, 3988}, {144, 3988}, {146, 3988}}));
+
+  // Only process 3988 has a rundown in the recording. An output that keeps its marks gets none more ...
+  const std::string maps_and_marks = "filter.where:event_id in (146, 148, 150)";
+  EXPECT_GT(Relog(input, folder / "marked.etl", {maps_and_marks, "enrich.method"}, 1).events_injected, 16000u);
+  test::CollectSink marked;
+  RunInto(folder / "marked.etl", PlanOf({}), marked, 1, source);
+  for (const auto& event : marked.events) {
+    const bool added = InstanceIdSource(event.header.instance_id) == kInjectedSource;
+    EXPECT_TRUE(!added || event.header.id == 144) << event.header.id;
+  }
+  // ... and where the rundown was cut off, an output does not say that it is whole.
+  Relog(input, folder / "cut.etl", {"filter.where:event_id in (144, 148, 150)"}, 1);
+  Relog(folder / "cut.etl", folder / "b.etl", {"filter.where:event_id == 150", "enrich.method"}, 1);
+  EXPECT_EQ(RundownsOf(folder / "b.etl"), (Lines{"3988/11 end incomplete 16221"}));
 }
 
 TEST(EnrichMethod, NamesStandBehindTheEventsTheyExplain) {

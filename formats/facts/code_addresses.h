@@ -9,7 +9,7 @@
 #include "formats/schema/schema_registry.h"
 #include "pipeline/trace_context.h"
 
-namespace etwpipe {
+namespace etwpipe::facts {
 
 /// Finds the instruction pointer of an event: SampledProfile, exceptions, page faults (semantics.md 7.5). One hash per
 /// event; one thread at a time.
@@ -26,4 +26,4 @@ class CodeAddresses {
   schema::DecodedFields scratch_;
 };
 
-}  // namespace etwpipe
+}  // namespace etwpipe::facts

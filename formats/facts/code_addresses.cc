@@ -1,10 +1,10 @@
-#include "stages/enrich_method/code_addresses.h"
+#include "formats/facts/code_addresses.h"
 
 #include <string_view>
 
 #include "pipeline/byte_reader.h"
 
-namespace etwpipe {
+namespace etwpipe::facts {
 namespace {
 
 // Fields that hold one, by the names of the MOF and of the CLR's manifest.
@@ -38,4 +38,4 @@ std::optional<uint64_t> CodeAddresses::Of(const EventHeader& row) {
   return address == 0 ? std::nullopt : std::optional(address);
 }
 
-}  // namespace etwpipe
+}  // namespace etwpipe::facts
