@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 namespace etwpipe {
@@ -65,6 +66,36 @@ std::vector<ThreadRow> ThreadRows(const ActivityTable& table, const TraceContext
   };
   std::stable_sort(rows.begin(), rows.end(), [&](const ThreadRow& a, const ThreadRow& b) { return key(a) > key(b); });
   return rows;
+}
+
+std::vector<FlameFrame> ActivityFrames(const ActivityTable& table) {
+  const auto& all = table.all();
+  std::unordered_map<EventInstanceId, std::vector<size_t>> children;
+  std::unordered_map<EventInstanceId, size_t> by_id;
+  for (size_t i = 0; i < all.size(); ++i) by_id.try_emplace(all[i].id, i);
+  std::vector<std::pair<size_t, uint32_t>> waiting;  // an activity and the frame of its parent
+  for (size_t i = 0; i < all.size(); ++i) {
+    const bool nested = all[i].parent != 0 && all[i].parent != all[i].id && by_id.contains(all[i].parent);
+    if (nested) {
+      children[all[i].parent].push_back(i);
+    } else {
+      waiting.emplace_back(i, kNoFrame);
+    }
+  }
+  std::vector<FlameFrame> frames;
+  frames.reserve(all.size());
+  while (!waiting.empty()) {
+    const auto [place, parent] = waiting.back();
+    waiting.pop_back();
+    const Activity& activity = all[place];
+    const auto frame = static_cast<uint32_t>(frames.size());
+    frames.push_back({std::string(table.NameOf(activity)), parent, activity.exclusive_responsibility, 1});
+    if (by_id.at(activity.id) != place) continue;  // two with the same id: the first has the children
+    if (const auto found = children.find(activity.id); found != children.end()) {
+      for (const size_t child : found->second) waiting.emplace_back(child, frame);
+    }
+  }
+  return frames;
 }
 
 }  // namespace etwpipe

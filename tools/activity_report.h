@@ -11,6 +11,7 @@
 #include "formats/facts/process_table.h"
 #include "formats/facts/thread_table.h"
 #include "pipeline/trace_context.h"
+#include "tools/flame_chart.h"
 
 namespace etwpipe {
 
@@ -32,5 +33,10 @@ struct ThreadRow {
   int64_t responsibility = 0;
 };
 std::vector<ThreadRow> ThreadRows(const activities::ActivityTable& table, const TraceContext& trace, ReportOrder order);
+
+/// A frame per activity, inside that of its parent, as wide as its exclusive responsibility: a flame chart of them is
+/// as wide as the covered time. Parents stand before their children; an activity whose parent the table lacks is a
+/// root.
+std::vector<FlameFrame> ActivityFrames(const activities::ActivityTable& table);
 
 }  // namespace etwpipe

@@ -3,15 +3,18 @@
 
 #include <algorithm>
 #include <boost/program_options.hpp>
+#include <filesystem>
 #include <functional>
 #include <limits>
 
 #include "formats/activities/call_report.h"
+#include "pipeline/platform.h"
 #include "stages/annotate_activity/chosen_activities.h"
 #include "tools/analyze_report.h"
 #include "tools/commands.h"
 #include "tools/common_options.h"
 #include "tools/config_file.h"
+#include "tools/flame_chart.h"
 #include "tools/null_sink.h"
 #include "tools/read_trace.h"
 #include "tools/standard_output.h"
@@ -76,7 +79,8 @@ class AnalyzeCommand final : public Subcommand {
         .examples =
             "  etwpipe analyze trace.etl\n"
             "  etwpipe analyze --report threads --sort cpu trace.etl\n"
-            "  etwpipe analyze --kinds clr --top 5 --format json trace.etl",
+            "  etwpipe analyze --kinds clr --top 5 --format json trace.etl\n"
+            "  etwpipe analyze --flame chart.html trace.etl",
         .min_arguments = 1,
         .max_arguments = 1};
   }
@@ -96,7 +100,10 @@ class AnalyzeCommand final : public Subcommand {
          "what leaves an interval out of the application values of functions")                                      //
         ("cpu", po::value(&cpu_)->value_name("switches|samples"), "where CPU time comes from (default: switches)")  //
         ("config", po::value(&config_)->value_name("FILE"),
-         "take the options of the annotate.activity stage in FILE, rules included");
+         "take the options of the annotate.activity stage in FILE, rules included")  //
+        ("flame", po::value(&flame_)->value_name("OUT.svg|OUT.html"),
+         "also write a flame chart by responsibility, for a browser; no network is needed")  //
+        ("force", po::bool_switch(&force_), "overwrite the flame chart if it exists");
     format_.Add(options, {"text", "json", "csv"});
     schemas_.Add(options);
     fail_on_.Add(options);
@@ -110,6 +117,7 @@ class AnalyzeCommand final : public Subcommand {
     ETWPIPE_RETURN_IF_ERROR(CheckChoice("--report", report_, {"activities", "functions", "threads"}));
     ETWPIPE_RETURN_IF_ERROR(CheckChoice("--sort", sort_, {"responsibility", "cpu", "duration"}));
     ETWPIPE_RETURN_IF_ERROR(CheckChoice("--os-events", os_events_, {"default", "vs"}));
+    ETWPIPE_RETURN_IF_ERROR(CheckFlame(args.arguments.front()));
     v1::AnnotateActivityOptions options;
     ETWPIPE_RETURN_IF_ERROR(ReadOptionsOf(args.registry, options));
     auto chosen = ChooseActivities(options);
@@ -152,7 +160,7 @@ class AnalyzeCommand final : public Subcommand {
 
   Result<std::unique_ptr<Source>> Activities(const std::string& file, ChosenActivities chosen,
                                              const SurveyorFactory& surveyors, Diagnostics& diagnostics,
-                                             const CommandArgs& args) const {
+                                             const CommandArgs& args) {
     const auto make = [](const TraceContext& trace, const activities::ActivityOptions& options) {
       return std::make_unique<ActivityTable>(trace, options);
     };
@@ -161,6 +169,7 @@ class AnalyzeCommand final : public Subcommand {
                                              : ReportOrder::kResponsibility;
     return Read<ActivityTable>(file, std::move(chosen), surveyors, diagnostics, args, make,
                                [&](const TraceContext& trace, const ActivityTable& table) {
+                                 if (!flame_.empty()) ETWPIPE_RETURN_IF_ERROR(WriteFlame(file, trace, table));
                                  const ActivityReport report{file, trace, table, order, Top()};
                                  return Print(report_ == "threads" ? ThreadsReport(report, format_.value)
                                                                    : ActivitiesReport(report, format_.value));
@@ -182,6 +191,40 @@ class AnalyzeCommand final : public Subcommand {
                            [&](const TraceContext& trace, const CallTable& table) {
                              return Print(FunctionsReport({file, trace, table, order, Top()}, format_.value));
                            });
+  }
+
+  bool FlameIsHtml() const { return flame_.ends_with(".html") || flame_.ends_with(".htm"); }
+
+  // Whether a chart can be written, before the trace is read.
+  Status CheckFlame(const std::string& file) {
+    if (flame_.empty()) return {};
+    if (!flame_.ends_with(".svg") && !FlameIsHtml()) {
+      return Status::InvalidArgument(fmt::format("--flame {}: end the name in .svg or .html", flame_));
+    }
+    if (report_ == "functions") {
+      return Status::InvalidArgument("--flame shows activities: leave out --report functions");
+    }
+    std::error_code error;
+    if (std::filesystem::equivalent(file, flame_, error)) {
+      return Status::InvalidArgument(fmt::format("--flame {}: is the input", flame_));
+    }
+    auto out = OutputFile::Create(flame_, force_, OutputFile::Stdout::kStream);
+    if (!out.ok()) return out.status();
+    flame_out_ = std::move(*out);
+    return {};
+  }
+
+  Status WriteFlame(const std::string& file, const TraceContext& trace, const ActivityTable& table) {
+    const std::vector<FlameFrame> frames = ActivityFrames(table);
+    const std::string chart =
+        FlameChart({.title = file,
+                    .unit_note = "Widths are wall-clock time responsibility: every instant is divided among the "
+                                 "activities that go on and have no child that does.",
+                    .ticks_per_second = trace.info.clock.frequency,
+                    .frames = frames,
+                    .html = FlameIsHtml()});
+    ETWPIPE_RETURN_IF_ERROR(flame_out_->Append({reinterpret_cast<const std::byte*>(chart.data()), chart.size()}));
+    return flame_out_->Commit();
   }
 
   size_t Top() const { return top_ != kDefaultTop ? top_ : format_.value == "text" ? size_t{20} : size_t{0}; }
@@ -233,6 +276,9 @@ class AnalyzeCommand final : public Subcommand {
   std::string division_;
   std::string cpu_;
   std::string config_;
+  std::string flame_;
+  bool force_ = false;
+  std::unique_ptr<OutputFile> flame_out_;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-# What `cmake --install` puts where: the program, the libraries with their headers, the messages, and the files by which
+# What `cmake --install` puts where: the program, the libraries with their headers, libetwpipe.so with etwpipe.h, the messages, and the files by which
 # CMake (find_package(etwpipe)) and pkg-config find them. Headers keep their folders below include/etwpipe.
 include(CMakePackageConfigHelpers)
 
@@ -10,6 +10,10 @@ install(TARGETS ${libraries} EXPORT etwpipe ARCHIVE DESTINATION ${CMAKE_INSTALL_
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/etwpipe)
 install(DIRECTORY pipeline formats stages DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/etwpipe
         FILES_MATCHING PATTERN "*.h")
+install(FILES tools/library/session.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/etwpipe/tools/library)
+install(FILES tools/library/etwpipe.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/etwpipe)
+install(TARGETS etwpipe_shared EXPORT etwpipe LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/etwpipe)
 install(DIRECTORY ${PROJECT_BINARY_DIR}/generated/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/etwpipe
         FILES_MATCHING PATTERN "*.pb.h")
 install(DIRECTORY stages DESTINATION ${CMAKE_INSTALL_DATADIR}/etwpipe FILES_MATCHING PATTERN "*.proto")
@@ -29,8 +33,11 @@ install(FILES ${PROJECT_BINARY_DIR}/etwpipeConfig.cmake ${PROJECT_BINARY_DIR}/et
 # A linker takes static libraries in order of use, the reverse of the order in which they were declared.
 set(link_order ${libraries})
 list(REVERSE link_order)
+# Its shared namesake has the C interface only, and a pkg-config file of its own.
+list(TRANSFORM link_order REPLACE "^etwpipe_session$" ":libetwpipe.a")
 list(TRANSFORM link_order PREPEND "-l")
 list(JOIN link_order " " ETWPIPE_LINK)
 file(RELATIVE_PATH ETWPIPE_UP ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 configure_file(tools/cmake/etwpipe.pc.in ${PROJECT_BINARY_DIR}/etwpipe.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/etwpipe.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+configure_file(tools/cmake/etwpipe-c.pc.in ${PROJECT_BINARY_DIR}/etwpipe-c.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/etwpipe.pc ${PROJECT_BINARY_DIR}/etwpipe-c.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
