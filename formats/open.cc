@@ -5,7 +5,6 @@
 
 #include "formats/etl/etl_source.h"
 #include "formats/etwp/etwp_source.h"
-#include "pipeline/platform.h"
 
 namespace etwpipe {
 namespace {
@@ -18,18 +17,18 @@ Result<std::unique_ptr<Source>> AsSource(Result<std::unique_ptr<T>> opened) {
   return std::unique_ptr<Source>(std::move(*opened));
 }
 
-Result<std::unique_ptr<Source>> OpenFile(std::shared_ptr<InputFile> file, const OpenOptions& options) {
+}  // namespace
+
+Result<std::unique_ptr<Source>> OpenSource(const std::shared_ptr<InputFile>& file, const OpenOptions& options) {
   if (etwp::LooksLikeArchive(*file)) return AsSource(etwp::EtwpSource::Open(file, {options.diagnostics, {}}));
   return AsSource(etl::EtlSource::Open(file, {options.show_carriers, options.diagnostics}));
 }
-
-}  // namespace
 
 Result<std::unique_ptr<Source>> OpenSource(const std::string& path, const OpenOptions& options) {
   if (path != "-") {
     auto file = InputFile::Open(path);
     if (!file.ok()) return file.status();
-    return OpenFile(*file, options);
+    return OpenSource(*file, options);
   }
   // An .etl needs its end before its beginning makes sense, so it is spooled; an archive is read as it comes.
   auto stream = InputFile::OpenStream();
@@ -43,7 +42,7 @@ Result<std::unique_ptr<Source>> OpenSource(const std::string& path, const OpenOp
   }
   auto file = InputFile::Open(path, options.spool_dir, start);
   if (!file.ok()) return file.status();
-  return OpenFile(*file, options);
+  return OpenSource(*file, options);
 }
 
 }  // namespace etwpipe

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "pipeline/platform.h"
 #include "pipeline/source.h"
 
 namespace etwpipe {
@@ -19,5 +20,8 @@ struct OpenOptions {
 /// Opens an .etl or .etwp, recognised by its first bytes. "-" is standard input. Anything else is an error that says
 /// what the file looks like.
 Result<std::unique_ptr<Source>> OpenSource(const std::string& path, const OpenOptions& options);
+
+/// The same from a file that is open already.
+Result<std::unique_ptr<Source>> OpenSource(const std::shared_ptr<InputFile>& file, const OpenOptions& options);
 
 }  // namespace etwpipe

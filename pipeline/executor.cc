@@ -276,9 +276,15 @@ class Run {
 
   Status Transform() {
     const Order order = std::max(args_.plan.order, args_.sink.info().order);
-    auto pass = StartPass(order);
-    if (!pass.ok()) return pass.status();
     const Plan& plan = args_.plan;
+    // Only what the first stage drops: of what others drop, it would not be known how much reaches them. Surveyors must
+    // see everything.
+    std::function<bool(const EventGroup&)> skip;
+    if (!plan.stages.empty() && surveyors_.empty()) {
+      skip = [&stage = *plan.stages.front().stage](const EventGroup& group) { return stage.DropsAll(group); };
+    }
+    auto pass = StartPass(order, skip);
+    if (!pass.ok()) return pass.status();
     const auto any = [&](auto holds) {
       return std::any_of(plan.stages.begin(), plan.stages.end(),
                          [&](const PlannedStage& planned) { return holds(planned.stage->info()); });
@@ -330,6 +336,11 @@ class Run {
     steps.push_back({false, [this](Token& token) { return EncodeAll(token.blocks); }});
     steps.push_back({true, [this](Token& token) { return WriteAll(token.blocks); }});
     ETWPIPE_RETURN_IF_ERROR(PassRunner(args_, **pass, std::move(steps)).Run());
+    if (const uint64_t skipped = (*pass)->events_skipped(); skipped > 0) {
+      summary_.events_in += skipped;
+      summary_.stages.front().events_in += skipped;
+      summary_.stages.front().events_dropped += skipped;
+    }
     if (injects) ETWPIPE_RETURN_IF_ERROR(InjectAtEnd(tail));
     for (size_t i = 0; i < plan.stages.size(); ++i) {
       summary_.stages[i].counts = plan.stages[i].stage->Counts(states_[i].get());
@@ -388,10 +399,10 @@ class Run {
     return WriteAll(token.blocks);
   }
 
-  Result<std::unique_ptr<SourcePass>> StartPass(Order order) {
+  Result<std::unique_ptr<SourcePass>> StartPass(Order order, const std::function<bool(const EventGroup&)>& skip = {}) {
     Diagnostics* diagnostics = counted_ ? nullptr : args_.diagnostics;
     counted_ = true;
-    return args_.source.StartPass({order, args_.threads, diagnostics});
+    return args_.source.StartPass({order, args_.threads, diagnostics, skip});
   }
 
   static Step FillStep(const SourcePass& pass) {

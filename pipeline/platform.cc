@@ -278,8 +278,16 @@ Status OutputFile::ReadAt(uint64_t offset, std::span<std::byte> out) const {
   return {};
 }
 
+Status OutputFile::Check() const {
+  if (!check_) return {};
+  const int fd = ::fcntl(fd_, F_DUPFD_CLOEXEC, 3);
+  if (fd < 0) return Status::Output(fmt::format("{}: cannot read back: {}", path_, ErrorText(errno)));
+  return check_(std::shared_ptr<InputFile>(new InputFile(path_, fd, size_, false)));
+}
+
 Status OutputFile::Commit() {
   if (streamed_) return {};
+  ETWPIPE_RETURN_IF_ERROR(Check());
   if (spooled_) {
     std::vector<std::byte> chunk(kCopyBytes);
     for (uint64_t at = 0; at < size_;) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <set>
 #include <span>
@@ -38,6 +39,7 @@ class InputFile {
   bool IsSameFile(const std::string& path) const;
 
  private:
+  friend class OutputFile;
   InputFile(std::string path, int fd, uint64_t size, bool sequential)
       : path_(std::move(path)), fd_(fd), size_(size), sequential_(sequential) {}
 
@@ -47,6 +49,9 @@ class InputFile {
   bool sequential_;
   mutable uint64_t stream_position_ = 0;
 };
+
+/// Looks at a finished output before it gets its name; an error keeps it from appearing.
+using OutputCheck = std::function<Status(const std::shared_ptr<InputFile>& written)>;
 
 /// A file that appears under its name only when it is complete: written under a temporary name in the same folder,
 /// synced, renamed. Removed if it is never committed.
@@ -75,11 +80,14 @@ class OutputFile {
   uint64_t size() const { return size_; }
   /// True once a write failed because whoever read standard output went away.
   bool reader_gone() const { return reader_gone_; }
+  /// What Commit() asks once everything is written. Not for a streamed standard output.
+  void set_check(OutputCheck check) { check_ = std::move(check); }
   /// Syncs and renames to the final name.
   Status Commit();
 
  private:
   OutputFile() = default;
+  Status Check() const;
   Status WriteAll(int fd, uint64_t offset, bool positioned, std::span<const std::byte> bytes) const;
 
   std::string path_;
@@ -90,6 +98,7 @@ class OutputFile {
   bool streamed_ = false;
   bool spooled_ = false;
   bool force_ = false;
+  OutputCheck check_;
 };
 
 /// A folder that appears under its name only when it is complete (csv output).

@@ -1,10 +1,13 @@
 // Where events come from.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "pipeline/batch.h"
 #include "pipeline/diagnostics.h"
+#include "pipeline/event_group.h"
 #include "pipeline/status.h"
 #include "pipeline/trace_context.h"
 
@@ -31,6 +34,8 @@ class SourcePass {
   virtual Status Fill(EventBatch& batch) const = 0;
   /// Bytes of the input consumed so far.
   virtual uint64_t bytes_done() const = 0;
+  /// Events of the groups that were passed over so far.
+  virtual uint64_t events_skipped() const { return 0; }
 };
 
 /// An opened input. Passes may follow one another, each from the beginning.
@@ -49,6 +54,9 @@ class Source {
     /// Threads that may work ahead; 1 means everything happens inside Next() and Fill().
     int threads = 1;
     Diagnostics* diagnostics = nullptr;  ///< null: count nothing (a repeated pass)
+    /// True for groups of which no event is needed. A source with an index asks before it reads, from one thread at a
+    /// time, and passes over them. May be empty.
+    std::function<bool(const EventGroup&)> skip{};
   };
   virtual Result<std::unique_ptr<SourcePass>> StartPass(const PassArgs& args) = 0;
 };

@@ -10,6 +10,7 @@
 #include "pipeline/annotation.h"
 #include "pipeline/batch.h"
 #include "pipeline/diagnostics.h"
+#include "pipeline/event_group.h"
 #include "pipeline/facts.h"
 #include "pipeline/source.h"
 #include "pipeline/status.h"
@@ -75,6 +76,10 @@ class Stage {
   /// Called once when the input is known, before any event: resolves names and times. What the stage drops, rewrites or
   /// injects may follow from it: info() counts as it is afterwards. An error ends the run.
   virtual Status Bind(const BindArgs&) { return {}; }
+
+  /// For stages that drop: whether Process() would drop every event of the group and say nothing of it in the
+  /// diagnostics. Asked after Bind(), so that a source need not read the group. It must be sure.
+  virtual bool DropsAll(const EventGroup&) const { return false; }
 
   /// State for one run; null if the stage keeps none.
   virtual std::unique_ptr<StageState> NewState() const { return nullptr; }

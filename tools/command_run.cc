@@ -5,20 +5,14 @@
 #include <boost/program_options.hpp>
 #include <filesystem>
 
-#include "formats/etl/etl_source.h"
-#include "formats/etwp/etwp_source.h"
-#include "formats/etwp/restore.h"
-#include "formats/open.h"
-#include "pipeline/executor.h"
 #include "tools/command_line.h"
 #include "tools/commands.h"
 #include "tools/common_options.h"
 #include "tools/config_file.h"
 #include "tools/filter_options.h"
+#include "tools/many_runs.h"
 #include "tools/output_choice.h"
-#include "tools/progress_line.h"
-#include "tools/run_report.h"
-#include "tools/schema_recorder.h"
+#include "tools/run_job.h"
 #include "tools/standard_output.h"
 
 namespace etwpipe {
@@ -41,19 +35,31 @@ class RunCommand final : public Subcommand {
                 "Stages run in this order: those of --config, then --time, then --where, then each --stage as "
                 "given. An .etwp made\nwithout stages restores its original when it is run into an .etl "
                 "without stages. OUTPUT appears under its name only\nwhen it is complete. The summary goes to "
-                "standard error; --summary json to standard output, unless OUTPUT is -.",
+                "standard error; --summary json to standard output, unless OUTPUT is -.\n\n"
+                "With INPUT... -d FOLDER --to FORMAT each INPUT goes to a file of its name in FOLDER. A file that "
+                "fails does not stop the others; "
+                "the exit status\nis then that of the first that failed. --verify reads the output back before it "
+                "gets its name: its structure and\nchecksums, and where no stage drops, changes or adds events, every "
+                "byte of every event against INPUT.",
             .examples =
                 "  etwpipe run trace.etl -o trace.etwp\n"
                 "  etwpipe run trace.etl -o small.etl --time 10s..20s --where 'level <= 4'\n"
                 "  etwpipe run trace.etwp -o process.etl --stage filter.process:1234\n"
+                "  etwpipe run *.etl -d archive/ --to etwp --jobs 4 --skip-existing --verify\n"
                 "  etwpipe run --print-config --where 'pid == 4'",
             .min_arguments = 0,
-            .max_arguments = 1};
+            .max_arguments = kAnyNumber};
   }
 
   void AddOptions(po::options_description& options) override {
     output_.Add(options);
     filter_.Add(options);
+    options.add_options()  //
+        ("dir,d", po::value(&folder_)->value_name("FOLDER"),
+         "write each INPUT to a file of its name in FOLDER; with --to")(
+            "jobs", po::value(&jobs_)->value_name("N"), "with -d: files worked on at a time (default: 1)")(
+            "skip-existing", po::bool_switch(&skip_existing_), "with -d: pass over files that are in FOLDER already")(
+            "verify", po::bool_switch(&verify_), "check OUTPUT before it gets its name");
     options.add_options()                                                                                            //
         ("stage", po::value(&stages_)->value_name("NAME[:OPTION=VALUE,...]"), "add a stage; see etwpipe stages")     //
         ("config", po::value(&config_)->value_name("FILE"), "stages from a file (.textproto or JSON)")               //
@@ -73,18 +79,25 @@ class RunCommand final : public Subcommand {
     ETWPIPE_RETURN_IF_ERROR(CheckChoice("--summary", summary_, {"text", "json"}));
     const auto config = BuildConfig(args.registry);
     if (!config.ok()) return config.status();
-    auto plan = MakePlan(*config, args.registry);
+    const auto plan = PlanFor(*config, args.registry, output_);
     if (!plan.ok()) return plan.status();
-    if (output_.embed_schemas) plan->Append(std::make_unique<SchemaRecorder>());
     if (print_config_) return Print(PrintConfig(*config));
+    ETWPIPE_RETURN_IF_ERROR(CheckCombination(args));
     if (dry_run_ && args.arguments.empty()) return Print(plan->ToText());
 
     if (args.arguments.empty()) return Status::InvalidArgument("run: INPUT is missing; see etwpipe run --help");
     const auto surveyors = schemas_.Surveyors();
     if (!surveyors.ok()) return surveyors.status();
-    const std::string& input = args.arguments.front();
-    if (!dry_run_ || !output_.path.empty()) ETWPIPE_RETURN_IF_ERROR(CheckOutput(input));
-    return RunPlan(input, *plan, *surveyors, args);
+    const RunSettings settings{.config = *config,
+                               .registry = args.registry,
+                               .surveyors = *surveyors,
+                               .spool_dir = read_.spool_dir,
+                               .threads = read_.threads,
+                               .verify = verify_,
+                               .drop_annotations = drop_annotations_,
+                               .notes = !quiet_,
+                               .progress = !quiet_};
+    return folder_.empty() ? RunOne(args, settings, *plan) : RunMany(args, settings, *plan);
   }
 
  private:
@@ -104,9 +117,27 @@ class RunCommand final : public Subcommand {
     return config;
   }
 
+  Status CheckCombination(const CommandArgs& args) const {
+    if (!folder_.empty() && !output_.path.empty()) {
+      return Status::InvalidArgument("-o and -d: give one of them, a file or a folder");
+    }
+    if (folder_.empty() && args.arguments.size() > 1) {
+      return Status::InvalidArgument(
+          fmt::format("run: {} inputs need a folder for their outputs: -d FOLDER --to etwp", args.arguments.size()));
+    }
+    if (folder_.empty() && (skip_existing_ || jobs_ != 1)) {
+      return Status::InvalidArgument("--jobs and --skip-existing: only with -d FOLDER");
+    }
+    return {};
+  }
+
   Status CheckOutput(const std::string& input) {
     if (output_.path.empty()) return Status::InvalidArgument("run: -o OUTPUT is missing; see etwpipe run --help");
     ETWPIPE_RETURN_IF_ERROR(output_.Check());
+    if (verify_ && output_.path == "-") {
+      return Status::InvalidArgument("--verify: cannot look at standard output; write to a file");
+    }
+    ETWPIPE_RETURN_IF_ERROR(CheckVerify());
     if (SameFile(input, output_.path)) {
       return Status::InvalidArgument(
           fmt::format("{}: is input and output at once; write to another file", output_.path));
@@ -114,99 +145,46 @@ class RunCommand final : public Subcommand {
     return {};
   }
 
-  Status RunPlan(const std::string& input, Plan& plan, const SurveyorFactory& surveyors,
-                 const CommandArgs& args) const {
-    const double started = MonotonicSeconds();
-    Diagnostics diagnostics;
-    const bool may_restore = output_.to == "etl" && output_.compress == "auto" && plan.stages.empty();
-    auto source = OpenSource(input, {.spool_dir = read_.spool_dir,
-                                     .several_passes = may_restore || plan.analysis_passes > 0 ||
-                                                       plan.facts != kNoFacts || output_.NeedsFacts(),
-                                     .diagnostics = &diagnostics});
-    if (!source.ok()) return source.status();
-    if (dry_run_) return Print(plan.ToText());
-    const TraceInfo& info = (*source)->context().info;
-    if (input == "-" && info.format == "etl")
-      Note("standard input: an .etl needs its end first; copied to a spool file");
-
-    RunReport report{.input = input, .output = output_.path, .diagnostics = diagnostics};
-    ProgressLine progress(quiet_);
-    const auto* archive = dynamic_cast<const etwp::EtwpSource*>(source->get());
-    std::string why_not;
-    const bool restore = may_restore && archive != nullptr && etwp::CanRestore(archive->archive(), why_not);
-    if (!why_not.empty() && etwp::MeantToRestore(archive->archive())) {
-      Note(fmt::format("{}: cannot give its original back: {}; written anew", input, why_not));
-    }
-    bool relog = !restore;
-    if (restore) {
-      const Status restored = Restore(*archive, progress, args.cancel, report);
-      relog = restored.code() == StatusCode::kInput;
-      if (!relog) ETWPIPE_RETURN_IF_ERROR(restored);
-      if (relog) PrintNote(fmt::format("{}; the events that can be read are written anew", restored.message()));
-    }
-    if (relog) ETWPIPE_RETURN_IF_ERROR(Relog(**source, plan, surveyors, diagnostics, progress, args.cancel, report));
-    report.bytes_in = std::max(info.file_size, progress.bytes_done());
-    report.seconds = MonotonicSeconds() - started;
-    progress.Clear();
-    ETWPIPE_RETURN_IF_ERROR(PrintReport(report));
-    return fail_on_.Judge(input, info, diagnostics);
+  Status CheckVerify() const {
+    if (!verify_ || output_.to == "etl" || output_.to == "etwp") return {};
+    return Status::InvalidArgument(fmt::format("--verify: nothing reads {} back; use it with etl or etwp", output_.to));
   }
 
-  Status Relog(Source& source, Plan& plan, const SurveyorFactory& surveyors, Diagnostics& diagnostics,
-               ProgressLine& progress, const CancelToken& cancel, RunReport& report) const {
-    const auto* recording = dynamic_cast<const etl::EtlSource*>(&source);
-    std::function<std::string()> schemas;
-    if (output_.embed_schemas) {
-      const auto* recorder = static_cast<const SchemaRecorder*>(plan.stages.back().stage.get());
-      schemas = [recorder] { return recorder->Text(); };
+  Status RunOne(const CommandArgs& args, const RunSettings& settings, const Plan& plan) {
+    const std::string& input = args.arguments.front();
+    if (!dry_run_ || !output_.path.empty()) ETWPIPE_RETURN_IF_ERROR(CheckOutput(input));
+    if (dry_run_) {
+      const auto source = OpenForRun(settings, input, output_, plan, nullptr);
+      return source.ok() ? Print(plan.ToText()) : source.status();
     }
-    const auto sink = output_.MakeSink(read_.spool_dir, recording == nullptr ? nullptr : recording->file(), schemas);
-    const bool all_kept = std::all_of(plan.stages.begin(), plan.stages.end(), [](const PlannedStage& planned) {
-      const StageInfo& info = planned.stage->info();
-      return info.produces.empty() || info.name == "enrich.method" || info.name == "annotate.activity";
-    });
-    if (!all_kept && !sink->info().stores_annotations && !drop_annotations_) {
-      Note(fmt::format("{}: an .{} stores no annotations; --drop-annotations hides this note", output_.path,
-                       output_.to));
-    }
-    const auto summary = Execute({.source = source,
-                                  .plan = plan,
-                                  .sink = *sink,
-                                  .threads = read_.threads,
-                                  .diagnostics = &diagnostics,
-                                  .progress = &progress,
-                                  .cancel = &cancel,
-                                  .surveyors = surveyors});
-    if (!summary.ok()) return summary.status();
-    report.summary = *summary;
-    report.bytes_out = sink->bytes_written();
-    return {};
+    const auto outcome = RunJob(settings, input, output_, args.cancel);
+    if (!outcome.ok()) return outcome.status();
+    ETWPIPE_RETURN_IF_ERROR(PrintReport(outcome->report));
+    return fail_on_.Judge(input, outcome->info, *outcome->report.diagnostics);
   }
 
-  // The original .etl out of an exact archive. Damage of the archive is an error here; whoever then reads its events
-  // counts it.
-  Status Restore(const etwp::EtwpSource& archive, ProgressLine& progress, const CancelToken& cancel,
-                 RunReport& report) const {
-    const auto out = OutputFile::Create(output_.path, output_.force, OutputFile::Stdout::kSpool, read_.spool_dir);
-    if (!out.ok()) return out.status();
-    const auto restored = etwp::RestoreEtl(
-        archive.shared_archive(), **out,
-        {.spool_dir = read_.spool_dir, .diagnostics = nullptr, .progress = &progress, .cancel = &cancel});
-    if (!restored.ok()) return restored.status();
-    ETWPIPE_RETURN_IF_ERROR((*out)->Commit());
-    report.summary.events_in = restored->events;
-    report.summary.events_out = restored->events;
-    report.bytes_out = (*out)->size();
-    report.restored = restored->identical ? "identical" : "equivalent";
-    if (!restored->checked) {
-      Note(fmt::format("{}: an older archive without a hash of its buffers; the original was restored unchecked",
-                       archive.archive().file()->path()));
+  Status RunMany(const CommandArgs& args, RunSettings settings, const Plan& plan) {
+    if (output_.to.empty()) return Status::InvalidArgument("-d: say what to write: --to etl|etwp|ndjson|csv");
+    ETWPIPE_RETURN_IF_ERROR(output_.Check());
+    ETWPIPE_RETURN_IF_ERROR(CheckVerify());
+    if (jobs_ < 1) return Status::InvalidArgument(fmt::format("--jobs {}: must be at least 1", jobs_));
+    ManyRuns runs;
+    runs.inputs = args.arguments;
+    runs.folder = folder_;
+    runs.output = output_;
+    runs.jobs = jobs_;
+    runs.skip_existing = skip_existing_;
+    runs.json = summary_ == "json";
+    runs.quiet = quiet_;
+    if (dry_run_) {
+      const auto outputs = OutputPaths(runs);
+      if (!outputs.ok()) return outputs.status();
+      std::string text = plan.ToText();
+      for (size_t i = 0; i < outputs->size(); ++i) text += fmt::format("{} -> {}\n", runs.inputs[i], (*outputs)[i]);
+      return Print(text);
     }
-    return {};
-  }
-
-  void Note(const std::string& text) const {
-    if (!quiet_) PrintNote(text);
+    settings.threads = std::max(1, settings.threads / jobs_);
+    return etwpipe::RunMany(runs, settings, fail_on_, args.cancel);
   }
 
   Status PrintReport(const RunReport& report) const {
@@ -231,6 +209,10 @@ class RunCommand final : public Subcommand {
   bool dry_run_ = false;
   bool drop_annotations_ = false;
   bool quiet_ = false;
+  bool verify_ = false;
+  std::string folder_;
+  int jobs_ = 1;
+  bool skip_existing_ = false;
 };
 
 }  // namespace

@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <boost/program_options.hpp>
+#include <iterator>
+#include <utility>
 
-#include "formats/etl/etl_verify.h"
-#include "formats/etwp/verify.h"
+#include "formats/verify_against.h"
 #include "tools/command_line.h"
 #include "tools/commands.h"
 #include "tools/common_options.h"
@@ -72,28 +73,37 @@ std::string ToText(const std::string& file, const std::vector<VerifyFinding>& fi
 class VerifyCommand final : public Subcommand {
  public:
   CommandHelp help() const override {
-    return {.name = "verify",
-            .summary = "Checks the structure and the checksums of traces.",
-            .arguments = "FILE...",
-            .details =
-                "Each check is ok, note or error. What only our own files promise is a note in files of "
-                "others. Exit status: 0 no error,\n3 errors found.",
-            .examples =
-                "  etwpipe verify trace.etl\n"
-                "  etwpipe verify -q archive.etwp && rm original.etl",
-            .min_arguments = 1,
-            .max_arguments = kAnyNumber};
+    return {
+        .name = "verify",
+        .summary = "Checks structure and checksums of traces, or a trace against its original.",
+        .arguments = "FILE...",
+        .details =
+            "Each check is ok, note or error. What only our own files promise is a note in files of "
+            "others. Exit status: 0 no error,\n3 errors found.\n\n"
+            "With --against every event of ORIGINAL must be in FILE, in its order, with its id and all its bytes; if "
+            "FILE is an\nexact archive, so must every other byte of ORIGINAL.",
+        .examples =
+            "  etwpipe verify trace.etl\n"
+            "  etwpipe verify -q archive.etwp --against original.etl && rm original.etl",
+        .min_arguments = 1,
+        .max_arguments = kAnyNumber};
   }
 
   void AddOptions(po::options_description& options) override {
     format_.Add(options, {"text", "json"});
-    options.add_options()("quiet,q", po::bool_switch(&quiet_), "print nothing but errors that prevent the check");
+    options.add_options()  //
+        ("against", po::value(&against_)->value_name("ORIGINAL"),
+         "compare FILE with the trace that it was made from")  //
+        ("quiet,q", po::bool_switch(&quiet_), "print nothing but errors that prevent the check");
     read_.Add(options);
   }
 
   Status Run(const CommandArgs& args) override {
     ETWPIPE_RETURN_IF_ERROR(format_.Check());
     ETWPIPE_RETURN_IF_ERROR(read_.Check());
+    if (!against_.empty() && args.arguments.size() > 1) {
+      return Status::InvalidArgument("--against: compares one FILE with one ORIGINAL; give one FILE");
+    }
     JsonFiles json(args.arguments.size());
     const Status status = ForEachFile(args.arguments, [&](const std::string& path) -> Status {
       const auto findings = VerifyFile(path, args.cancel);
@@ -112,12 +122,26 @@ class VerifyCommand final : public Subcommand {
   Result<std::vector<VerifyFinding>> VerifyFile(const std::string& path, const CancelToken& cancel) const {
     auto file = InputFile::Open(path, read_.spool_dir);
     if (!file.ok()) return file.status();
-    if (etwp::LooksLikeArchive(**file)) return etwp::VerifyArchive(*file, read_.threads, &cancel);
-    return etl::VerifyEtl(*file, read_.threads, &cancel);
+    if (against_.empty()) return VerifyStructure(*file, read_.threads, &cancel);
+    if (path != "-" && (*file)->IsSameFile(against_)) {
+      return Status::InvalidArgument(fmt::format("--against: {} is FILE itself; give its original", against_));
+    }
+    if (path == "-" && against_ == "-") {
+      return Status::InvalidArgument("--against: standard input cannot be FILE and ORIGINAL at once");
+    }
+    const auto original = InputFile::Open(against_, read_.spool_dir);
+    if (!original.ok()) return original.status();
+    auto findings = VerifyStructure(*file, read_.threads, &cancel);
+    if (!findings.ok()) return findings;
+    auto compared = VerifyAgainst(*file, *original, read_.threads, &cancel);
+    if (!compared.ok()) return compared;
+    std::move(compared->begin(), compared->end(), std::back_inserter(*findings));
+    return findings;
   }
 
   FormatOption format_;
   ReadOptions read_;
+  std::string against_;
   bool quiet_ = false;
 };
 

@@ -43,6 +43,8 @@ void OutputOptions::Add(po::options_description& options) {
       ("compress", po::value(&compress)->value_name("auto|none|xpress"),
        "buffers of an .etl (default: auto, as the input)")                                           //
       ("level", po::value(&level)->value_name("fast|default|max"), "how hard to compress an .etwp")  //
+      ("layout", po::value(&layout)->value_name("columns|rows"),
+       "what an .etwp is made of; rows: plain messages for other readers, larger, without annotations")  //
       ("normalize", po::bool_switch(&normalize),
        "leave out of an .etwp what only restoring the original bit for bit needs")                       //
       ("no-ids", po::bool_switch(&no_ids), "write no EventInstanceIds into an .etl")                     //
@@ -55,10 +57,14 @@ void OutputOptions::Add(po::options_description& options) {
 Status OutputOptions::Check() {
   ETWPIPE_RETURN_IF_ERROR(CheckChoice("--compress", compress, {"auto", "none", "xpress"}));
   ETWPIPE_RETURN_IF_ERROR(CheckChoice("--level", level, {"fast", "default", "max"}));
+  ETWPIPE_RETURN_IF_ERROR(CheckChoice("--layout", layout, {"columns", "rows"}));
   if (to.empty()) {
     to = path == "-" ? std::string() : ExtensionOf(path);
   } else {
     ETWPIPE_RETURN_IF_ERROR(CheckChoice("--to", to, Formats()));
+  }
+  if (layout == "rows" && to != "etwp") {
+    return Status::InvalidArgument(fmt::format("--layout: only an .etwp has one; this is {}", to));
   }
   if (embed_schemas && (to == "ndjson" || to == "csv")) {
     return Status::InvalidArgument(fmt::format("--embed-schemas: {} holds no schemas; use it with etl or etwp", to));
@@ -69,7 +75,7 @@ Status OutputOptions::Check() {
 }
 
 std::unique_ptr<Sink> OutputOptions::MakeSink(const std::string& spool_dir, std::shared_ptr<InputFile> original,
-                                              std::function<std::string()> schemas) const {
+                                              std::function<std::string()> schemas, OutputCheck check) const {
   if (to == "etl") {
     etl::EtlSinkOptions options;
     options.path = path;
@@ -80,6 +86,7 @@ std::unique_ptr<Sink> OutputOptions::MakeSink(const std::string& spool_dir, std:
                                               : etl::Compress::kAuto;
     options.write_ids = !no_ids;
     options.schemas = std::move(schemas);
+    options.check = std::move(check);
     options.keep_paths = keep_paths;
     return std::make_unique<etl::EtlSink>(options);
   }
@@ -90,8 +97,10 @@ std::unique_ptr<Sink> OutputOptions::MakeSink(const std::string& spool_dir, std:
     options.spool_dir = spool_dir;
     options.original = std::move(original);
     options.level = level == "fast" ? etwp::Level::kFast : level == "max" ? etwp::Level::kMax : etwp::Level::kDefault;
+    options.layout = layout == "rows" ? etwp::Layout::kRows : etwp::Layout::kColumns;
     options.normalize = normalize;
     options.schemas = std::move(schemas);
+    options.check = std::move(check);
     options.keep_paths = keep_paths;
     return std::make_unique<etwp::EtwpSink>(options);
   }

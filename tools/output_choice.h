@@ -18,6 +18,7 @@ struct OutputOptions {
   std::string to;
   std::string compress = "auto";
   std::string level = "default";
+  std::string layout = "columns";
   bool normalize = false;
   bool no_ids = false;
   bool keep_paths = false;
@@ -30,9 +31,10 @@ struct OutputOptions {
   /// Whether the sink will decode events. After Check().
   bool NeedsFacts() const { return to == "ndjson" || to == "csv"; }
   /// After Check(). `original` is the .etl that is read, for an exact archive; null otherwise.
-  /// `schemas` gives the text of schemas to embed once all events are written; may be null.
+  /// `schemas` gives the text of schemas to embed once all events are written; may be null. `check` looks at a finished
+  /// .etl or .etwp; may be null.
   std::unique_ptr<Sink> MakeSink(const std::string& spool_dir, std::shared_ptr<InputFile> original,
-                                 std::function<std::string()> schemas) const;
+                                 std::function<std::string()> schemas, OutputCheck check = {}) const;
 };
 
 }  // namespace etwpipe

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <span>
 
-#include "tools/json_writer.h"
 #include "tools/table.h"
 #include "tools/trace_json.h"
 
@@ -45,6 +44,12 @@ double Ratio(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
+std::string_view VerifiedText(std::string_view verified) {
+  if (verified == "bytes") return "every byte of the input is there";
+  if (verified == "events") return "every event of the input is there, byte for byte";
+  return "structure and checksums; stages changed the events";
+}
+
 }  // namespace
 
 std::string RunReport::ToText() const {
@@ -62,8 +67,9 @@ std::string RunReport::ToText() const {
   table.Add({"bytes", fmt::format("{} in, {} out ({:.1f} %)", Grouped(bytes_in), Grouped(bytes_out),
                                   100 * Ratio(bytes_out, bytes_in))});
   if (!restored.empty()) table.Add({"restored", "the original, " + restored});
+  if (!verified.empty()) table.Add({"verified", std::string(VerifiedText(verified))});
   return fmt::format("{} -> {} in {:.1f} s\n{}{}", Printable(input), Printable(output), seconds, table.ToText("  "),
-                     DiagnosticsText(diagnostics));
+                     DiagnosticsText(*diagnostics));
 }
 
 std::string RunReport::ToJson() const {
@@ -71,6 +77,13 @@ std::string RunReport::ToJson() const {
   json.BeginObject();
   json.Key("input").String(input);
   json.Key("output").String(output);
+  WriteResult(json);
+  json.EndObject();
+  json.EndLine();
+  return std::string(json.text());
+}
+
+void RunReport::WriteResult(JsonWriter& json) const {
   json.Key("events").BeginObject();
   json.Key("in").Uint(summary.events_in);
   json.Key("kept").Uint(summary.events_out - summary.events_injected);
@@ -99,11 +112,9 @@ std::string RunReport::ToJson() const {
   json.Key("ratio").Double(Ratio(bytes_out, bytes_in));
   json.Key("seconds").Double(seconds);
   json.Key("restored").StringOrNull(restored);
+  json.Key("verified").StringOrNull(verified);
   json.Key("diagnostics");
-  WriteDiagnostics(json, diagnostics);
-  json.EndObject();
-  json.EndLine();
-  return std::string(json.text());
+  WriteDiagnostics(json, *diagnostics);
 }
 
 }  // namespace etwpipe

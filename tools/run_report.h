@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "pipeline/diagnostics.h"
 #include "pipeline/executor.h"
+#include "tools/json_writer.h"
 
 namespace etwpipe {
 
@@ -19,12 +21,17 @@ struct RunReport {
   /// The output is the original of an exact archive: "identical" bit for bit, or "equivalent" (compressed anew). Empty
   /// for any other run.
   std::string restored{};
-  const Diagnostics& diagnostics;
+  /// What --verify found right before the output got its name: "bytes" (every byte of the input is there), "events"
+  /// (every event) or "structure" (stages changed the events). Empty if nobody asked.
+  std::string verified{};
+  std::shared_ptr<Diagnostics> diagnostics = std::make_shared<Diagnostics>();
 
   std::string ToText() const;
   /// One object and a line end: input, output, events{in, kept, injected}, stages[{label, in, dropped, counts}],
-  /// bytes{in, out}, ratio, restored, diagnostics. counts{group{name: n}} only of stages that count something.
+  /// bytes{in, out}, ratio, restored, verified, diagnostics. counts{group{name: n}} only of stages that count something.
   std::string ToJson() const;
+  /// The same from `events` on into an open object.
+  void WriteResult(JsonWriter& json) const;
 };
 
 }  // namespace etwpipe

@@ -41,6 +41,7 @@ Status EtlSink::Begin(const BeginArgs& args) {
   auto out = OutputFile::Create(options_.path, options_.force, OutputFile::Stdout::kSpool, options_.spool_dir);
   if (!out.ok()) return out.status();
   out_ = std::move(*out);
+  out_->set_check(options_.check);
   info_ = args.trace.info;
   diagnostics_ = args.diagnostics;
   if (!args.annotations.empty() && diagnostics_ != nullptr) {

@@ -29,6 +29,7 @@ struct EtlSinkOptions {
   bool keep_paths = false;  ///< store the names of the source files
   /// Asked at the end for schemas to embed, as text; empty if there are none. Those the input carries go on anyway.
   std::function<std::string()> schemas;
+  OutputCheck check;  ///< of the finished file; not asked where it is streamed
 };
 
 class EtlSink : public Sink {

@@ -13,13 +13,23 @@ namespace {
 constexpr int kMaxIndexParts = 1 << 20;
 
 BlockSummary Summarise(const v1::Block& block) {
-  return {block.first_event(),   block.events(),        block.record_bytes(),
-          block.min_timestamp(), block.max_timestamp(), {block.kinds().begin(), block.kinds().end()}};
+  return {block.first_event(),
+          block.events(),
+          block.record_bytes(),
+          block.min_timestamp(),
+          block.max_timestamp(),
+          {block.kinds().begin(), block.kinds().end()},
+          nullptr};
 }
 
 BlockSummary Summarise(const v1::BlockEntry& entry) {
-  return {entry.first_event(),   entry.events(),        entry.record_bytes(),
-          entry.min_timestamp(), entry.max_timestamp(), {entry.kinds().begin(), entry.kinds().end()}};
+  return {entry.first_event(),
+          entry.events(),
+          entry.record_bytes(),
+          entry.min_timestamp(),
+          entry.max_timestamp(),
+          {entry.kinds().begin(), entry.kinds().end()},
+          &entry};
 }
 
 DiagnosticPlace PlaceOf(const v1::FrameEntry& entry) { return {entry.offset(), entry.length()}; }

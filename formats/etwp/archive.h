@@ -24,7 +24,9 @@ struct BlockSummary {
   uint64_t record_bytes = 0;
   int64_t min_timestamp = 0;  ///< raw ticks
   int64_t max_timestamp = 0;
-  std::vector<uint32_t> kinds;  ///< kind numbers, ascending; look them up with Archive::kind_header()
+  std::vector<uint32_t> kinds;  ///< kind numbers, ascending; look them up with KindHeader()
+  /// What only the index knows (proto/archive.proto); null without one. Lives as long as the archive.
+  const v1::BlockEntry* entry = nullptr;
 };
 
 /// Returns true for blocks that nobody needs. Called in the order of the file, from one thread at a time.

@@ -10,6 +10,7 @@
 #include "formats/etl/layout.h"
 #include "formats/etwp/block_layout.h"
 #include "formats/etwp/frame.h"
+#include "formats/etwp/rows_block.h"
 #include "pipeline/batch.h"
 #include "pipeline/byte_reader.h"
 
@@ -303,6 +304,7 @@ class Decoding {
 }  // namespace
 
 std::optional<DecodeError> DecodeBlock(const v1::Block& block, const BlockNames& names, DecodedBlock& decoded) {
+  if (block.has_rows()) return DecodeRows(block, decoded);
   decoded.rows.clear();
   decoded.annotations.clear();
   return Decoding(block, names, decoded).Run();

@@ -9,6 +9,7 @@
 #include "formats/xca/xca.h"
 #include "formats/xca/xpress_encoder.h"
 #include "pipeline/byte_reader.h"
+#include "pipeline/event.h"
 
 namespace etwpipe::etwp {
 namespace {
@@ -132,7 +133,73 @@ class SpoolPlacer : public BufferPlacer {
   std::vector<Piece> pieces_;
 };
 
+class ComparingPlacer : public BufferPlacer {
+ public:
+  ComparingPlacer(const InputFile& original, xca::Format format) : original_(original), format_(format) {}
+
+  Status Place(const RestoreBuffers::Buffer& buffer, std::span<const std::byte> image) override {
+    covered_.emplace_back(buffer.file_offset, buffer.file_size);
+    if (buffer.file_size > kMaxBufferBytes && buffer.file_size != image.size()) {
+      return Status::Input(fmt::format("buffer {} takes impossible {} bytes", buffer.ordinal, buffer.file_size));
+    }
+    stored_.resize(buffer.file_size);
+    const auto count = original_.ReadAt(buffer.file_offset, stored_);
+    if (!count.ok()) return count.status();
+    if (*count < stored_.size()) return Differs(buffer, fmt::format("the original ends in it, at byte {}", *count));
+    std::span<const std::byte> expected = stored_;
+    if (buffer.has(RestoreBuffers::kCompressed) && !buffer.has(RestoreBuffers::kRaw)) {
+      if (!Inflate(image.size())) return Differs(buffer, "it does not inflate in the original");
+      expected = inflated_;
+    }
+    if (expected.size() != image.size()) {
+      return Differs(buffer, fmt::format("{} bytes in the original, {} here", expected.size(), image.size()));
+    }
+    const auto [at, same] = std::mismatch(expected.begin(), expected.end(), image.begin());
+    if (at == expected.end()) return {};
+    return Differs(buffer, fmt::format("byte {} is {:#04x} in the original and {:#04x} here", at - expected.begin(),
+                                       std::to_integer<int>(*at), std::to_integer<int>(*same)));
+  }
+
+  Status Finish() override {
+    std::sort(covered_.begin(), covered_.end());
+    uint64_t end = 0;
+    for (const auto& [offset, size] : covered_) {
+      if (offset != end) break;
+      end += size;
+    }
+    if (end == original_.size()) return {};
+    return {StatusCode::kAnswerNo,
+            fmt::format("byte {} of the original is in no buffer of the archive, or in several", end)};
+  }
+
+ private:
+  static Status Differs(const RestoreBuffers::Buffer& buffer, std::string_view how) {
+    return {StatusCode::kAnswerNo,
+            fmt::format("buffer {}, at byte {} of the original: {}", buffer.ordinal, buffer.file_offset, how)};
+  }
+
+  // Header as it stands in the file, then the data.
+  bool Inflate(size_t size) {
+    if (stored_.size() < etl::buffer::kHeaderSize || size < etl::buffer::kHeaderSize) return false;
+    inflated_.resize(size);
+    std::copy_n(stored_.begin(), etl::buffer::kHeaderSize, inflated_.begin());
+    return xca::Decode(format_, std::span<const std::byte>(stored_).subspan(etl::buffer::kHeaderSize),
+                       std::span(inflated_).subspan(etl::buffer::kHeaderSize))
+        .ok();
+  }
+
+  const InputFile& original_;
+  xca::Format format_;
+  std::vector<std::pair<uint64_t, uint64_t>> covered_;  // (offset, size)
+  std::vector<std::byte> stored_;
+  std::vector<std::byte> inflated_;
+};
+
 }  // namespace
+
+std::unique_ptr<BufferPlacer> MakeComparingPlacer(const InputFile& original, xca::Format format) {
+  return std::make_unique<ComparingPlacer>(original, format);
+}
 
 std::unique_ptr<BufferPlacer> MakeDirectPlacer(OutputFile& out, uint64_t size) {
   return std::make_unique<DirectPlacer>(out, size);

@@ -8,6 +8,7 @@
 
 #include "formats/etwp/images_hash.h"
 #include "formats/etwp/restore_section.h"
+#include "formats/xca/xca.h"
 #include "pipeline/platform.h"
 #include "pipeline/status.h"
 
@@ -32,5 +33,10 @@ std::unique_ptr<BufferPlacer> MakeDirectPlacer(OutputFile& out, uint64_t size);
 /// outlive the placer. Without `xpress` all buffers become plain ones.
 std::unique_ptr<BufferPlacer> MakeSpoolPlacer(OutputFile& out, std::unique_ptr<OutputFile> spool, bool xpress,
                                               ImagesHash& images);
+
+/// Places nothing but compares: each buffer with what stands at its place in `original`, inflated by `format` where it
+/// is compressed there. The first difference is kAnswerNo and says where it is; so is, from Finish(), a byte of
+/// `original` that no buffer covers.
+std::unique_ptr<BufferPlacer> MakeComparingPlacer(const InputFile& original, xca::Format format);
 
 }  // namespace etwpipe::etwp

@@ -6,7 +6,9 @@
 #include <cstring>
 
 #include "formats/etl/layout.h"
+#include "formats/etwp/block_indexer.h"
 #include "formats/etwp/frame.h"
+#include "formats/etwp/rows_block.h"
 #include "formats/etwp/sha256.h"
 #include "formats/etwp/trace_header.h"
 
@@ -107,6 +109,7 @@ struct EtwpSink::Block : SinkBlock {
 
 struct EtwpSink::Worker {
   BlockEncoder encoder;
+  BlockIndexer indexer;
   ColumnWriter columns;
   Compressor compressor;
   BlockEvents events;
@@ -152,12 +155,16 @@ Status EtwpSink::Begin(const BeginArgs& args) {
   auto out = OutputFile::Create(options_.path, options_.force, OutputFile::Stdout::kStream, options_.spool_dir);
   if (!out.ok()) return out.status();
   out_ = std::move(*out);
+  out_->set_check(options_.check);
   diagnostics_ = args.diagnostics;
   declared_ = args.annotations;
   next_injected_ = args.trace.info.next_injected;
+  trace_.info = args.trace.info;
   embedded_schemas_ = args.trace.info.embedded_schemas;
 
-  if (options_.normalize) {
+  if (options_.layout == Layout::kRows) {
+    not_exact_ = "rows keep nothing but events";
+  } else if (options_.normalize) {
     not_exact_ = "normalized on request";
   } else if (args.drops) {
     not_exact_ = "stages may drop events";
@@ -287,13 +294,13 @@ Status EtwpSink::Cut(std::unique_ptr<SinkChunk> chunk, std::vector<std::unique_p
     parts_.push_back({shared, begin, end, {}});
     open_events_ += end - begin;
     open_weight_ += weight_before(end) - weight_before(begin);
-    for (uint32_t row = begin; row < end; ++row) {
+    for (uint32_t row = begin; row < end && options_.layout == Layout::kColumns; ++row) {
       auto& kind = shared->kinds[rows[row].kind];
       if (kind.numbered) continue;
       kind.number = dictionary_.KindNumber(kind.made, kind.hash, fresh_);
       kind.numbered = true;
     }
-    ETWPIPE_RETURN_IF_ERROR(NumberAnnotations(*shared, begin, end));
+    if (options_.layout == Layout::kColumns) ETWPIPE_RETURN_IF_ERROR(NumberAnnotations(*shared, begin, end));
     if (open_weight_ >= options_.block_bytes || open_events_ == kMaxWriterEvents) blocks.push_back(CloseBlock());
     begin = end;
   }
@@ -386,7 +393,9 @@ Status EtwpSink::Encode(SinkBlock& sink_block) const {
       }
     }
     v1::Block& made = *frame.mutable_block();
-    status = worker->encoder.Encode(events, level, made);
+    const bool rows = options_.layout == Layout::kRows;
+    status = rows ? EncodeRows(events, trace_, level, worker->compressor, made)
+                  : worker->encoder.Encode(events, level, made);
     if (status.ok()) {
       auto& entry = block.entry;
       entry.set_first_event(made.first_event());
@@ -395,7 +404,10 @@ Status EtwpSink::Encode(SinkBlock& sink_block) const {
       entry.set_min_timestamp(made.min_timestamp());
       entry.set_max_timestamp(made.max_timestamp());
       *entry.mutable_kinds() = made.kinds();
-      worker->encoder.CountKinds(entry);
+      if (!rows) {
+        worker->encoder.CountKinds(entry);
+        worker->indexer.Summarise(events.rows, entry);
+      }
     }
   }
   if (status.ok()) {
@@ -521,7 +533,8 @@ void EtwpSink::FillTrailer(v1::Trailer& trailer) {
 
 Status EtwpSink::Finish() {
   ETWPIPE_RETURN_IF_ERROR(CheckExact());
-  if (!not_exact_.empty() && !options_.normalize && diagnostics_ != nullptr) {
+  const bool asked_for = options_.normalize || options_.layout == Layout::kRows;
+  if (!not_exact_.empty() && !asked_for && diagnostics_ != nullptr) {
     diagnostics_->Add(DiagnosticId::kNotExact, {}, not_exact_);
   }
   const auto append = [&](const v1::Frame& frame, v1::FrameEntry* entry) {

@@ -20,15 +20,22 @@ namespace etwpipe::etwp {
 
 enum class Level : uint8_t { kFast, kDefault, kMax };
 
+enum class Layout : uint8_t {
+  kColumns,
+  kRows,  ///< plain Event messages for readers that want it simple; neither annotations nor a restore section
+};
+
 struct EtwpSinkOptions {
   std::string path;  ///< "-" is standard output, written as a stream
   bool force = false;
   std::string spool_dir;
   Level level = Level::kDefault;
+  Layout layout = Layout::kColumns;
   bool normalize = false;   ///< drop what only an exact copy needs: pads, fill, stale header fields
   bool keep_paths = false;  ///< store the names of the source files
   /// Asked at the end for schemas to embed, as text; empty if there are none. Those the input carries go on anyway.
   std::function<std::string()> schemas;
+  OutputCheck check;                ///< of the finished file; not asked where it is streamed
   uint32_t block_bytes = 4u << 20;  ///< bytes of records and annotations per block; at most 32 MiB
   /// The .etl that is read, for its SHA-256. Without it the archive is not exact.
   std::shared_ptr<InputFile> original;
@@ -42,7 +49,7 @@ class EtwpSink : public Sink {
   explicit EtwpSink(EtwpSinkOptions options);
   ~EtwpSink() override;
 
-  SinkInfo info() const override { return {Order::kTime, true}; }
+  SinkInfo info() const override { return {Order::kTime, options_.layout == Layout::kColumns}; }
   Status Begin(const BeginArgs& args) override;
   Result<std::unique_ptr<SinkChunk>> Prepare(EventBatch& batch) const override;
   Status Cut(std::unique_ptr<SinkChunk> chunk, std::vector<std::unique_ptr<SinkBlock>>& blocks) override;
@@ -77,6 +84,7 @@ class EtwpSink : public Sink {
   std::unique_ptr<OutputFile> out_;
   Diagnostics* diagnostics_ = nullptr;
   v1::TraceHeader header_;
+  TraceContext trace_;                         // of the input, with providers of its own: for rows
   std::vector<std::string> embedded_schemas_;  // of the input
   std::string not_exact_;                      // why; empty while exact
   bool keep_restore_ = false;

@@ -9,7 +9,7 @@
 
 #include "formats/etl/record.h"
 #include "formats/etwp/block_decoder.h"
-#include "pipeline/byte_reader.h"
+#include "formats/etwp/block_groups.h"
 
 namespace etwpipe::etwp {
 namespace {
@@ -64,7 +64,8 @@ class EtwpPass : public SourcePass {
   EtwpPass(std::shared_ptr<Archive> archive, const TraceContext& context, SkipBlock skip, const Source::PassArgs& args)
       : archive_(std::move(archive)),
         context_(context),
-        skip_(std::move(skip)),
+        groups_(*archive_, context),
+        skip_(BothSkips(std::move(skip), args.skip)),
         diagnostics_(args.diagnostics),
         ahead_(static_cast<size_t>(std::max(1, args.threads))),
         walker_(*archive_, diagnostics_) {
@@ -113,8 +114,20 @@ class EtwpPass : public SourcePass {
   }
 
   uint64_t bytes_done() const override { return walker_.position(); }
+  uint64_t events_skipped() const override { return events_skipped_; }
 
  private:
+  SkipBlock BothSkips(SkipBlock skip, std::function<bool(const EventGroup&)> skip_group) {
+    if (!skip_group) return skip;
+    return [this, skip = std::move(skip), skip_group = std::move(skip_group)](const BlockSummary& block) {
+      if (skip && skip(block)) return true;
+      const EventGroup* group = groups_.GroupOf(block);
+      if (group == nullptr || !skip_group(*group)) return false;
+      events_skipped_ += block.events;
+      return true;
+    };
+  }
+
   // Keeps as many blocks at hand as there are threads to decode them.
   Status ReadAhead() {
     while (!ended_ && blocks_.size() < ahead_) {
@@ -177,6 +190,8 @@ class EtwpPass : public SourcePass {
 
   std::shared_ptr<Archive> archive_;
   const TraceContext& context_;
+  BlockGroups groups_;
+  uint64_t events_skipped_ = 0;
   SkipBlock skip_;
   Diagnostics* diagnostics_;
   const size_t ahead_;
@@ -193,20 +208,6 @@ class EtwpPass : public SourcePass {
 };
 
 }  // namespace
-
-void ParseRow(std::span<const std::byte> record, uint32_t pointer_size, etl::ProviderResolver& providers,
-              EventHeader& row) {
-  etl::RecordProbe probe;
-  if (etl::ProbeRecord(record, probe).empty() && probe.size == record.size()) {
-    // What does not fit counts as payload, as when the recording was read first; that was reported then.
-    (void)etl::ParseRecord(record, pointer_size, providers, row);
-    return;
-  }
-  row = EventHeader{};
-  row.record = record.data();
-  row.record_size = static_cast<uint16_t>(record.size());
-  if (record.size() >= 4) row.header_type = LoadAt<uint8_t>(record.data(), 2);
-}
 
 Result<std::unique_ptr<EtwpSource>> EtwpSource::Open(std::shared_ptr<InputFile> file, EtwpSourceOptions options) {
   auto archive = Archive::Open(std::move(file), options.diagnostics, std::move(options.start));
@@ -226,17 +227,8 @@ Result<std::unique_ptr<SourcePass>> EtwpSource::StartPass(const PassArgs& args) 
 
 bool EtwpSource::KindHeader(uint32_t kind, EventHeader& row) const {
   const RecordTemplate* made = archive_->dictionary().kind(kind);
-  if (made == nullptr || made->raw()) return false;
-  // A record of the header alone; its size must say so for the parser.
-  std::array<std::byte, RecordTemplate::kMaxHeader> record;
-  std::copy(made->header().begin(), made->header().end(), record.begin());
-  if (!made->has(v1::Slot::FIELD_SIZE)) return false;
-  StoreAt<uint16_t>(record.data(), made->slot(v1::Slot::FIELD_SIZE), static_cast<uint16_t>(made->header_size()));
   etl::ProviderResolver providers(*context_.providers);
-  ParseRow(std::span(record).first(made->header_size()), context_.info.pointer_size, providers, row);
-  row.record = nullptr;
-  row.record_size = 0;
-  return row.kind != HeaderKind::kUnknown;
+  return made != nullptr && etwp::KindHeader(*made, context_.info.pointer_size, providers, row);
 }
 
 }  // namespace etwpipe::etwp

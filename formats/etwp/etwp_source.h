@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "formats/etl/record.h"
 #include "formats/etwp/archive.h"
+#include "formats/etwp/record_rows.h"
 #include "pipeline/platform.h"
 #include "pipeline/source.h"
 
@@ -46,9 +46,5 @@ class EtwpSource : public Source {
   TraceContext context_;
   SkipBlock skip_;
 };
-
-/// Fills `row` from a rebuilt record. cpu, timestamp and instance id are the caller's business.
-void ParseRow(std::span<const std::byte> record, uint32_t pointer_size, etl::ProviderResolver& providers,
-              EventHeader& row);
 
 }  // namespace etwpipe::etwp

@@ -62,13 +62,28 @@ class RestoreQueue {
   BufferAssembler::Place place_;
 };
 
+xca::Format FormatOf(const Archive& archive) {
+  // The header buffer names the format of all of them (etl-format.md section 6).
+  const auto& first = archive.header().header_buffer_header();
+  if (first.size() != etl::buffer::kHeaderSize) return xca::Format::kXpress;
+  const auto* bytes = reinterpret_cast<const std::byte*>(first.data());
+  const uint32_t format = LoadAt<uint32_t>(bytes, etl::buffer::kState) & 0xFFFF;
+  const bool other = format == static_cast<uint32_t>(xca::Format::kLznt1) ||
+                     format == static_cast<uint32_t>(xca::Format::kXpressHuffman);
+  return other ? static_cast<xca::Format>(format) : xca::Format::kXpress;
+}
+
+Status Damaged(const Archive& archive, const std::string& what) {
+  return Status::Input(fmt::format("{}: the original cannot be restored: {}", archive.file()->path(), what));
+}
+
+// Puts buffers together and gives them to a placer.
 class Restorer {
  public:
-  Restorer(Archive& archive, OutputFile& out, const RestoreOptions& options)
-      : archive_(archive), out_(out), options_(options), queue_(archive), walker_(archive, options.diagnostics) {}
+  Restorer(Archive& archive, BufferPlacer& placer, const RestoreOptions& options)
+      : archive_(archive), placer_(placer), options_(options), queue_(archive), walker_(archive, options.diagnostics) {}
 
   Result<RestoreResult> Run() {
-    if (const Status status = MakePlacer(); !status.ok()) return status;
     while (true) {
       if (options_.cancel != nullptr && options_.cancel->cancelled()) return Status::Cancelled();
       auto block = walker_.Next({});
@@ -89,40 +104,16 @@ class Restorer {
       return Damaged(fmt::format("{} of {} events can be read", result_.events, archive_.trailer()->events()));
     }
     ETWPIPE_RETURN_IF_ERROR(DrainQueue());
-    ETWPIPE_RETURN_IF_ERROR(placer_->Finish());
+    ETWPIPE_RETURN_IF_ERROR(placer_.Finish());
     if (result_.buffers != archive_.trailer()->restore_buffers()) {
       return Damaged(
           fmt::format("{} of {} buffers can be put together", result_.buffers, archive_.trailer()->restore_buffers()));
     }
-    ETWPIPE_RETURN_IF_ERROR(result_.identical ? CompareHash() : CompareImages());
     return result_;
   }
 
  private:
-  Status Damaged(const std::string& what) const {
-    return Status::Input(fmt::format("{}: the original cannot be restored: {}", archive_.file()->path(), what));
-  }
-
-  Status MakePlacer() {
-    const auto& header = archive_.header();
-    result_.identical = header.compressed_buffers() == 0;
-    if (result_.identical) {
-      placer_ = MakeDirectPlacer(out_, archive_.trailer()->original_size());
-      return {};
-    }
-    // A spool file without a name; it is never committed.
-    auto spool = OutputFile::Create("-", false, OutputFile::Stdout::kSpool, options_.spool_dir);
-    if (!spool.ok()) return spool.status();
-    // The header buffer names the format of all of them (etl-format.md section 6); we write XPRESS only.
-    const auto& first = header.header_buffer_header();
-    const auto* bytes = reinterpret_cast<const std::byte*>(first.data());
-    const uint32_t format =
-        first.size() == etl::buffer::kHeaderSize ? LoadAt<uint32_t>(bytes, etl::buffer::kState) & 0xFFFF : 0;
-    const bool xpress = format != static_cast<uint32_t>(xca::Format::kLznt1) &&
-                        format != static_cast<uint32_t>(xca::Format::kXpressHuffman);
-    placer_ = MakeSpoolPlacer(out_, std::move(*spool), xpress, images_);
-    return {};
-  }
+  Status Damaged(const std::string& what) const { return etwp::Damaged(archive_, what); }
 
   // The records of a processor fill its buffers in the order of the queue.
   Status AddRecord(uint16_t cpu, std::span<const std::byte> record) {
@@ -159,7 +150,7 @@ class Restorer {
 
   Status Close(BufferAssembler& buffer) {
     if (!buffer.Finish()) return Damaged(fmt::format("the parts of buffer {} do not fit", buffer.buffer().ordinal));
-    const Status placed = placer_->Place(buffer.buffer(), buffer.image());
+    const Status placed = placer_.Place(buffer.buffer(), buffer.image());
     if (placed.code() == StatusCode::kInput) return Damaged(std::string(placed.message()));
     open_bytes_ -= buffer.buffer().image_size;
     ++result_.buffers;
@@ -180,41 +171,34 @@ class Restorer {
     return {};
   }
 
-  Status CompareHash() {
-    Sha256 hash;
-    std::vector<std::byte> bytes(kCopyBytes);
-    for (uint64_t at = 0; at < out_.size();) {
-      const auto part = std::span(bytes).first(std::min<uint64_t>(bytes.size(), out_.size() - at));
-      ETWPIPE_RETURN_IF_ERROR(out_.ReadAt(at, part));
-      hash.Update(part);
-      at += part.size();
-    }
-    result_.checked = true;
-    if (hash.Finish() == archive_.trailer()->original_sha256()) return {};
-    return Damaged("the result differs from the original: its SHA-256 is another one");
-  }
-
-  Status CompareImages() {
-    const std::string& expected = archive_.trailer()->images_sha256();
-    // Archives of older versions have none.
-    if (expected.empty()) return {};
-    result_.checked = true;
-    if (images_.Finish() == expected) return {};
-    return Damaged("the buffers of the result differ from the original's");
-  }
-
   Archive& archive_;
-  OutputFile& out_;
+  BufferPlacer& placer_;
   const RestoreOptions& options_;
   RestoreQueue queue_;
   BlockWalker walker_;
   DecodedBlock decoded_;
-  ImagesHash images_;
-  std::unique_ptr<BufferPlacer> placer_;
   std::map<uint16_t, std::deque<std::unique_ptr<BufferAssembler>>> open_;
   uint64_t open_bytes_ = 0;
   RestoreResult result_;
 };
+
+Status CompareHash(const Archive& archive, const OutputFile& out) {
+  Sha256 hash;
+  std::vector<std::byte> bytes(kCopyBytes);
+  for (uint64_t at = 0; at < out.size();) {
+    const auto part = std::span(bytes).first(std::min<uint64_t>(bytes.size(), out.size() - at));
+    ETWPIPE_RETURN_IF_ERROR(out.ReadAt(at, part));
+    hash.Update(part);
+    at += part.size();
+  }
+  if (hash.Finish() == archive.trailer()->original_sha256()) return {};
+  return Damaged(archive, "the result differs from the original: its SHA-256 is another one");
+}
+
+Status CannotRestore(const Archive& archive) {
+  std::string reason;
+  return CanRestore(archive, reason) ? Status() : Damaged(archive, reason);
+}
 
 }  // namespace
 
@@ -236,11 +220,38 @@ bool MeantToRestore(const Archive& archive) {
 
 Result<RestoreResult> RestoreEtl(const std::shared_ptr<Archive>& archive, OutputFile& out,
                                  const RestoreOptions& options) {
-  std::string reason;
-  if (!CanRestore(*archive, reason)) {
-    return Status::Input(fmt::format("{}: the original cannot be restored: {}", archive->file()->path(), reason));
+  ETWPIPE_RETURN_IF_ERROR(CannotRestore(*archive));
+  ImagesHash images;
+  std::unique_ptr<BufferPlacer> placer;
+  const bool identical = archive->header().compressed_buffers() == 0;
+  if (identical) {
+    placer = MakeDirectPlacer(out, archive->trailer()->original_size());
+  } else {
+    // A spool file without a name; it is never committed.
+    auto spool = OutputFile::Create("-", false, OutputFile::Stdout::kSpool, options.spool_dir);
+    if (!spool.ok()) return spool.status();
+    // We write XPRESS only.
+    placer = MakeSpoolPlacer(out, std::move(*spool), FormatOf(*archive) == xca::Format::kXpress, images);
   }
-  return Restorer(*archive, out, options).Run();
+  auto result = Restorer(*archive, *placer, options).Run();
+  if (!result.ok()) return result;
+  result->identical = identical;
+  // Archives of older versions have no hash of their images.
+  const std::string& expected = archive->trailer()->images_sha256();
+  result->checked = identical || !expected.empty();
+  if (identical) {
+    ETWPIPE_RETURN_IF_ERROR(CompareHash(*archive, out));
+  } else if (result->checked && images.Finish() != expected) {
+    return Damaged(*archive, "the buffers of the result differ from the original's");
+  }
+  return result;
+}
+
+Status CompareWithOriginal(const std::shared_ptr<Archive>& archive, const InputFile& original,
+                           const RestoreOptions& options) {
+  ETWPIPE_RETURN_IF_ERROR(CannotRestore(*archive));
+  const auto placer = MakeComparingPlacer(original, FormatOf(*archive));
+  return Restorer(*archive, *placer, options).Run().status();
 }
 
 }  // namespace etwpipe::etwp

@@ -43,4 +43,9 @@ bool MeantToRestore(const Archive& archive);
 Result<RestoreResult> RestoreEtl(const std::shared_ptr<Archive>& archive, OutputFile& out,
                                  const RestoreOptions& options);
 
+/// Compares what RestoreEtl() would put together with `original`, byte for byte (compressed buffers inflated), and
+/// writes nothing. kAnswerNo with the first difference; kInput when the archive is not exact or damaged.
+Status CompareWithOriginal(const std::shared_ptr<Archive>& archive, const InputFile& original,
+                           const RestoreOptions& options);
+
 }  // namespace etwpipe::etwp

@@ -10,7 +10,9 @@
 #include <unordered_map>
 
 #include "formats/etwp/block_decoder.h"
+#include "formats/etwp/block_indexer.h"
 #include "formats/etwp/frame.h"
+#include "formats/etwp/record_rows.h"
 #include "formats/etwp/restore_section.h"
 
 namespace etwpipe::etwp {
@@ -208,6 +210,7 @@ class Verifier {
     if (low != block.min_timestamp() || high != block.max_timestamp())
       complain("states another time range than it has");
     LookAtKinds(frame, task.decoded);
+    LookAtSummary(frame, task);
   }
 
   const v1::BlockEntry* EntryOf(const ReadFrame& frame) const {
@@ -234,7 +237,8 @@ class Verifier {
 
   void LookAtKinds(const ReadFrame& frame, const DecodedBlock& decoded) {
     const v1::BlockEntry* entry = EntryOf(frame);
-    if (entry == nullptr) return;
+    // Rows have no kinds.
+    if (entry == nullptr || frame.body.block().has_rows()) return;
     const auto kinds = static_cast<size_t>(frame.body.block().kinds_size());
     std::vector<uint64_t> events(kinds);
     std::vector<uint64_t> bytes(kinds);
@@ -246,6 +250,40 @@ class Verifier {
         !std::equal(bytes.begin(), bytes.end(), entry->kind_bytes().begin(), entry->kind_bytes().end())) {
       index_.Complain(fmt::format("the counts per kind of the block at {} are wrong", frame.place.offset));
     }
+  }
+
+  // What filters go by when they pass over a block.
+  void LookAtSummary(const ReadFrame& frame, const FrameTask& task) {
+    const v1::BlockEntry* entry = EntryOf(frame);
+    if (entry == nullptr || !entry->summarised() || frame.body.block().has_rows()) return;
+    rows_.clear();
+    for (const auto& row : task.decoded.rows) {
+      rows_.push_back({task.decoded.record(row).data(), row.instance_id, row.timestamp, task.names.kinds[row.kind],
+                       frame.body.block().kinds(row.kind), row.size, row.cpu, ExtendedSize(task, row)});
+    }
+    v1::BlockEntry expected = *entry;
+    expected.set_summarised(false);
+    expected.clear_cpus();
+    expected.clear_pids();
+    expected.clear_many_pids();
+    expected.clear_stack_records();
+    expected.clear_min_stack_timestamp();
+    expected.clear_max_stack_timestamp();
+    indexer_.Summarise(rows_, expected);
+    if (!MessageDifferencer::Equals(expected, *entry)) {
+      index_.Complain(
+          fmt::format("processors, process ids or stacks of the block at {} are other ones", frame.place.offset));
+    }
+  }
+
+  // Bytes between the header of a record and its payload.
+  uint16_t ExtendedSize(const FrameTask& task, const DecodedBlock::Row& row) {
+    const RecordTemplate& kind = *task.names.kinds[row.kind];
+    if (!kind.extended()) return 0;
+    EventHeader header;
+    ParseRow(task.decoded.record(row), archive_.info().pointer_size, providers_, header);
+    const bool fits = header.extended_begin == kind.header_size() && header.payload_begin >= header.extended_begin;
+    return fits ? static_cast<uint16_t>(header.payload_begin - header.extended_begin) : uint16_t{0};
   }
 
   void LookAtRestore(const FrameTask& task) {
@@ -332,6 +370,10 @@ class Verifier {
   const int threads_;
   const CancelToken* cancel_;
   Dictionary names_;
+  BlockIndexer indexer_;
+  std::vector<BlockRow> rows_;
+  TraceContext trace_;  // providers of records that are looked at again
+  etl::ProviderResolver providers_{*trace_.providers};
   IdSet ids_;
   uint64_t frame_count_ = 0;
   uint64_t headers_ = 0;

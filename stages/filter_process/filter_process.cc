@@ -9,9 +9,9 @@
 
 #include "formats/facts/record_owner.h"
 #include "formats/schema/context_records.h"
+#include "formats/schema/stack_owner.h"
 #include "pipeline/object_pool.h"
 #include "stages/filter_process/options.pb.h"
-#include "stages/stack_owner.h"
 
 namespace etwpipe {
 namespace {
@@ -53,8 +53,21 @@ class FilterProcess : public Stage {
 
   Status Bind(const BindArgs& args) override {
     stacks_ = StackOwners(args.trace);
+    providers_ = args.trace.providers;
     scratches_.Clear();  // they belong to the trace before
     return {};
+  }
+
+  // Records without a process id are looked up one by one, or counted; stack records have that of their owner, or none.
+  bool DropsAll(const EventGroup& group) const override {
+    if (!group.pids) return false;
+    const bool all_have_pids = std::all_of(group.kinds.begin(), group.kinds.end(), [&](const EventHeader& kind) {
+      if (!kind.has(kHasPid)) return false;
+      return !keep_context_ || !schema::IsContextRecord(kind, providers_->guid(kind.provider));
+    });
+    return all_have_pids && std::none_of(group.pids->begin(), group.pids->end(), [&](uint32_t pid) {
+             return pid == kNoId || std::binary_search(pids_.begin(), pids_.end(), pid);
+           });
   }
 
   Status Process(const ProcessArgs& args) const override {
@@ -85,6 +98,7 @@ class FilterProcess : public Stage {
   bool keep_unattributed_;
   v1::Attribute attribute_;
   StackOwners stacks_;
+  std::shared_ptr<ProviderTable> providers_;
   mutable ObjectPool<facts::OwnerScratch> scratches_;
 };
 

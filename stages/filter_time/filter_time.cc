@@ -1,11 +1,12 @@
 #include "stages/filter_time/filter_time.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "formats/schema/context_records.h"
+#include "formats/schema/stack_owner.h"
 #include "stages/filter_time/options.pb.h"
 #include "stages/filter_time/time_range.h"
-#include "stages/stack_owner.h"
 
 namespace etwpipe {
 namespace {
@@ -33,8 +34,17 @@ class FilterTime : public Stage {
     const auto ticks = range_.Resolve(args.trace.info.clock);
     if (!ticks.ok()) return ticks.status().WithContext("option range");
     ticks_ = *ticks;
+    providers_ = args.trace.providers;
     stacks_ = StackOwners(args.trace);
     return {};
+  }
+
+  bool DropsAll(const EventGroup& group) const override {
+    const auto outside = [&](int64_t first, int64_t last) { return last < ticks_.first || first > ticks_.last; };
+    if (!outside(group.min_timestamp, group.max_timestamp)) return false;
+    const bool has_owners = group.min_owner_timestamp <= group.max_owner_timestamp;
+    if (has_owners && !outside(group.min_owner_timestamp, group.max_owner_timestamp)) return false;
+    return !keep_context_ || !HasContextRecords(group);
   }
 
   Status Process(const ProcessArgs& args) const override {
@@ -47,10 +57,17 @@ class FilterTime : public Stage {
   }
 
  private:
+  bool HasContextRecords(const EventGroup& group) const {
+    return std::any_of(group.kinds.begin(), group.kinds.end(), [&](const EventHeader& kind) {
+      return schema::IsContextRecord(kind, providers_->guid(kind.provider));
+    });
+  }
+
   StageInfo info_;
   TimeRange range_;
   bool keep_context_;
   TickRange ticks_;
+  std::shared_ptr<ProviderTable> providers_;
   StackOwners stacks_;
 };
 

@@ -4,6 +4,7 @@
 
 #include "stages/filter_where/checker.h"
 #include "stages/filter_where/compiler.h"
+#include "stages/filter_where/group_test.h"
 #include "stages/filter_where/parser.h"
 
 namespace etwpipe {
@@ -39,6 +40,13 @@ Result<Expression> Expression::Parse(std::string_view text) {
   return Expression(text, std::move(*root));
 }
 
-void Expression::Bind(const TraceContext& trace) { program_ = where::Compile(*root_, trace); }
+void Expression::Bind(const TraceContext& trace) {
+  program_ = where::Compile(*root_, trace);
+  group_test_ = std::make_unique<where::GroupTest>(*root_, trace);
+}
+
+bool Expression::NeverMatches(const EventGroup& group) const {
+  return group_test_ != nullptr && group_test_->NeverMatches(group);
+}
 
 }  // namespace etwpipe

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "pipeline/event.h"
+#include "pipeline/event_group.h"
 #include "pipeline/status.h"
 #include "pipeline/trace_context.h"
 #include "stages/filter_where/program.h"
@@ -14,7 +15,8 @@ namespace etwpipe {
 
 namespace where {
 struct Node;
-}
+class GroupTest;
+}  // namespace where
 
 /// Parse, bind to a trace, ask. Asking is const and may happen on any thread.
 class Expression {
@@ -38,6 +40,9 @@ class Expression {
     return program_.Matches(row, values);
   }
 
+  /// Whether it is certain that no event of the group passes. False as long as the expression is not bound.
+  bool NeverMatches(const EventGroup& group) const;
+
   /// As it was written.
   const std::string& text() const { return text_; }
 
@@ -48,6 +53,7 @@ class Expression {
   std::unique_ptr<where::Node> root_;
   FactSet facts_ = kNoFacts;
   where::Program program_;
+  std::unique_ptr<const where::GroupTest> group_test_;
 };
 
 }  // namespace etwpipe

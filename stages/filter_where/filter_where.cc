@@ -36,6 +36,8 @@ class FilterWhere : public Stage {
     return {};
   }
 
+  bool DropsAll(const EventGroup& group) const override { return expression_.NeverMatches(group); }
+
   Status Process(const ProcessArgs& args) const override {
     if (info_.facts == kNoFacts) {
       args.batch.Retain([&](const EventHeader& row) { return expression_.Matches(row); });

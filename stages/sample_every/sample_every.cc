@@ -4,9 +4,9 @@
 #include <unordered_map>
 
 #include "formats/schema/context_records.h"
+#include "formats/schema/stack_owner.h"
 #include "stages/sample_every/kept_events.h"
 #include "stages/sample_every/options.pb.h"
-#include "stages/stack_owner.h"
 
 namespace etwpipe {
 namespace {

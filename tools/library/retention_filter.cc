@@ -7,7 +7,7 @@
 #include "formats/schema/context_records.h"
 #include "formats/schema/schema_registry.h"
 #include "stages/sample_every/kept_events.h"
-#include "stages/stack_owner.h"
+#include "formats/schema/stack_owner.h"
 
 namespace etwpipe::session {
 namespace {

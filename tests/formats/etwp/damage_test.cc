@@ -249,6 +249,22 @@ TEST_F(Damage, ALyingIndexNeverMakesAWrongEvent) {
       [](v1::Index& i) { i.clear_header(); },
       [](v1::Index& i) { i.set_final(false); },
   };
+  // Summaries that only filters go by: nothing but `verify` reads them together with their blocks.
+  const std::vector<std::function<void(v1::Index&)>> summaries = {
+      [](v1::Index& i) { i.mutable_blocks(1)->set_min_timestamp(i.blocks(1).min_timestamp() + 1); },
+      [](v1::Index& i) { i.mutable_blocks(1)->set_max_timestamp(i.blocks(1).max_timestamp() - 1); },
+      [](v1::Index& i) { i.mutable_blocks(1)->mutable_kinds()->RemoveLast(); },
+      [](v1::Index& i) { i.mutable_blocks(1)->set_kind_events(0, i.blocks(1).kind_events(0) + 1); },
+      [](v1::Index& i) { i.mutable_blocks(1)->set_kind_bytes(0, 0); },
+  };
+  for (size_t lie = 0; lie < summaries.size(); ++lie) {
+    const MemoryFile memory(WithIndex(bytes_, summaries[lie]));
+    const auto findings = etwp::VerifyArchive(*memory.Open(), 1, nullptr);
+    ASSERT_TRUE(findings.ok());
+    EXPECT_TRUE(std::any_of(findings->begin(), findings->end(), [](const VerifyFinding& finding) {
+      return finding.level == VerifyFinding::Level::kError && finding.check == "index";
+    })) << lie;
+  }
   for (size_t lie = 0; lie < lies.size(); ++lie) {
     const auto lying = WithIndex(bytes_, lies[lie]);
     Diagnostics diagnostics;

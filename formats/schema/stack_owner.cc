@@ -1,4 +1,4 @@
-#include "stages/stack_owner.h"
+#include "formats/schema/stack_owner.h"
 
 #include "formats/schema/context_records.h"
 #include "pipeline/byte_reader.h"
