@@ -10,7 +10,9 @@
 #include "formats/etl/layout.h"
 #include "formats/etwp/block_layout.h"
 #include "formats/etwp/frame.h"
+#include "formats/etwp/payload_decoder.h"
 #include "formats/etwp/rows_block.h"
+#include "formats/etwp/value_tables.h"
 #include "pipeline/batch.h"
 #include "pipeline/byte_reader.h"
 
@@ -40,19 +42,25 @@ namespace {
 
 using v1::Slot;
 
-// Readable bytes after the last record, so that looking at a marker never reaches outside.
-constexpr size_t kRecordSlack = 8;
+// The longest record, and readable bytes behind it, so that looking at a marker never reaches outside.
+constexpr size_t kRecordRoom = etl::Align8(etl::kMaxRecordSize) + 8;
 
 // Columns of one kind while its events are put together.
 struct KindCursor {
   const RecordTemplate* kind = nullptr;
   size_t count = 0;
-  size_t next = 0;  // event of this kind that comes next
-  std::vector<uint64_t> timestamps;
-  std::vector<uint64_t> extended_sizes;
-  std::vector<uint64_t> payload_sizes;
-  std::span<const std::byte> extended;
+  NumberCursor timestamps;
+  uint32_t timestamp_base = kSinceEvent;
+  NumberCursor extended_counts;
+  NumberCursor extended;
+  NumberCursor forms;
+  NumberCursor payload_sizes;
   std::span<const std::byte> payload;
+
+  bool at_end() const {
+    return timestamps.at_end() && extended_counts.at_end() && extended.at_end() && forms.at_end() &&
+           payload_sizes.at_end() && payload.empty();
+  }
 };
 
 class Decoding {
@@ -125,75 +133,64 @@ class Decoding {
   }
 
   bool ReadKindColumns() {
+    std::vector<const PayloadLayout*> layouts;
     for (size_t i = 0; i < cursors_.size(); ++i) {
       KindCursor& cursor = cursors_[i];
       const uint32_t number = block_.kinds(static_cast<int>(i));
-      if (!columns_.Numbers(v1::COLUMN_TIMESTAMP, number, cursor.count, cursor.timestamps)) return false;
-      if (!columns_.Numbers(v1::COLUMN_PAYLOAD_SIZE, number, cursor.count, cursor.payload_sizes)) return false;
+      layouts.push_back(cursor.kind->layout());
+      if (!columns_.Cursor(v1::COLUMN_TIMESTAMP, number, cursor.timestamps)) return false;
+      cursor.timestamp_base = columns_.PredictionOf(v1::COLUMN_TIMESTAMP, number);
+      if (cursor.timestamp_base > kSinceKindOnCpu) return false;
+      if (!columns_.Cursor(v1::COLUMN_EXTENDED_COUNT, number, cursor.extended_counts)) return false;
+      if (!columns_.Cursor(v1::COLUMN_EXTENDED, number, cursor.extended)) return false;
+      if (!columns_.Cursor(v1::COLUMN_PAYLOAD_FORM, number, cursor.forms)) return false;
+      if (!columns_.Cursor(v1::COLUMN_PAYLOAD_SIZE, number, cursor.payload_sizes)) return false;
       if (!columns_.Bytes(v1::COLUMN_PAYLOAD, number, cursor.payload)) return false;
-      if (!cursor.kind->extended()) continue;
-      if (!columns_.Numbers(v1::COLUMN_EXTENDED_SIZE, number, cursor.count, cursor.extended_sizes)) return false;
-      if (!columns_.Bytes(v1::COLUMN_EXTENDED, number, cursor.extended)) return false;
     }
-    return true;
-  }
-
-  // Sizes first, so that the memory for all records is known before it is taken.
-  bool LayOut() {
-    uint64_t total = 0;
-    uint64_t aligned = 0;
-    out_.rows.resize(events_);
-    for (size_t i = 0; i < events_; ++i) {
-      KindCursor& cursor = cursors_[kind_index_[i]];
-      const uint64_t payload = cursor.payload_sizes[cursor.next];
-      const uint64_t extended = cursor.kind->extended() ? cursor.extended_sizes[cursor.next] : 0;
-      ++cursor.next;
-      if (payload > etl::kMaxRecordSize || extended > etl::kMaxRecordSize) return false;
-      const uint64_t size = cursor.kind->header_size() + extended + payload;
-      if (size > etl::kMaxRecordSize) return false;
-      auto& row = out_.rows[i];
-      row.size = static_cast<uint16_t>(size);
-      row.offset = static_cast<uint32_t>(aligned);
-      total += size;
-      aligned += etl::Align8(size);
-      if (total > block_.record_bytes()) return false;
-    }
-    if (total != block_.record_bytes()) return false;
-    out_.bytes.resize(aligned + kRecordSlack);
-    for (auto& cursor : cursors_) cursor.next = 0;
-    return true;
+    const std::vector<uint32_t> numbers(block_.kinds().begin(), block_.kinds().end());
+    return payloads_.Start(layouts, numbers, columns_) &&
+           extended_table_.Open(0, v1::LayoutField::TEXT_NONE, columns_);
   }
 
   bool BuildRecords() {
-    if (!LayOut()) return false;
     CpuStates states;
-    auto previous = static_cast<uint64_t>(block_.first_timestamp());
+    TimestampBases bases(static_cast<uint64_t>(block_.first_timestamp()));
+    uint64_t total = 0;
+    size_t offset = 0;
     size_t next_thread = 0;
     size_t next_activity = 0;
     size_t next_value[kNumberSlotCount] = {};
+    out_.rows.resize(events_);
     for (size_t i = 0; i < events_; ++i) {
       auto& row = out_.rows[i];
       KindCursor& cursor = cursors_[kind_index_[i]];
       const RecordTemplate& kind = *cursor.kind;
       if (cpus_[i] > std::numeric_limits<uint16_t>::max()) return false;
+      // Room for the longest record, so that only its own size needs a check.
+      if (out_.bytes.size() - offset < kRecordRoom) out_.bytes.resize(2 * offset + kRecordRoom);
+      std::byte* to = out_.bytes.data() + offset;
+      row.offset = static_cast<uint32_t>(offset);
       row.cpu = static_cast<uint16_t>(cpus_[i]);
       row.kind = static_cast<uint16_t>(kind_index_[i]);
       CpuState& state = states[row.cpu];
-      row.instance_id = state.expected_id + UnZigZag(ids_[i]);
-      state.expected_id = NextInstanceId(row.instance_id, row.size);
-      previous += UnZigZag(cursor.timestamps[cursor.next]);
-      row.timestamp = static_cast<int64_t>(previous);
+      uint64_t difference = 0;
+      if (!cursor.timestamps.Next(difference)) return false;
+      const auto kind_index = static_cast<uint32_t>(kind_index_[i]);
+      const uint64_t timestamp = bases.Get(cursor.timestamp_base, row.cpu, kind_index) + UnZigZag(difference);
+      bases.Set(row.cpu, kind_index, cursor.timestamp_base == kSinceKindOnCpu, timestamp);
+      row.timestamp = static_cast<int64_t>(timestamp);
+      state.facts.timestamp = timestamp;
 
-      std::byte* to = out_.bytes.data() + row.offset;
       std::memcpy(to, kind.header().data(), kind.header_size());
-      if (kind.has(Slot::FIELD_SIZE)) StoreAt<uint16_t>(to, kind.slot(Slot::FIELD_SIZE), row.size);
       if (kind.has(Slot::FIELD_TIMESTAMP)) StoreAt<int64_t>(to, kind.slot(Slot::FIELD_TIMESTAMP), row.timestamp);
       if (kind.has(Slot::FIELD_TID)) {
         const uint64_t thread = threads_[next_thread++];
         if (thread != 0) state.thread = thread;
         if (state.thread == 0) return false;
-        StoreAt<uint32_t>(to, kind.slot(Slot::FIELD_TID), static_cast<uint32_t>(tids_[state.thread - 1]));
-        StoreAt<uint32_t>(to, kind.slot(Slot::FIELD_PID), static_cast<uint32_t>(pids_[state.thread - 1]));
+        state.facts.tid = static_cast<uint32_t>(tids_[state.thread - 1]);
+        state.facts.pid = static_cast<uint32_t>(pids_[state.thread - 1]);
+        StoreAt<uint32_t>(to, kind.slot(Slot::FIELD_TID), static_cast<uint32_t>(state.facts.tid));
+        StoreAt<uint32_t>(to, kind.slot(Slot::FIELD_PID), static_cast<uint32_t>(state.facts.pid));
       }
       if (kind.has(Slot::FIELD_ACTIVITY)) {
         const uint64_t activity = activities_[next_activity++];
@@ -205,22 +202,60 @@ class Decoding {
         StoreAt<uint32_t>(to, kind.slot(kNumberSlots[s].field),
                           static_cast<uint32_t>(slot_values_[s][next_value[s]++]));
       }
-      to += kind.header_size();
-      if (kind.extended() && !Take(cursor.extended, cursor.extended_sizes[cursor.next], to)) return false;
-      if (!Take(cursor.payload, cursor.payload_sizes[cursor.next], to)) return false;
-      ++cursor.next;
+      size_t size = kind.header_size();
+      if (kind.extended() && !AddExtended(cursor, to, size)) return false;
+      if (!AddPayload(kind_index_[i], state.facts, to, size)) return false;
+      state.facts.previous_timestamp = timestamp;
+      row.size = static_cast<uint16_t>(size);
+      if (kind.has(Slot::FIELD_SIZE)) StoreAt<uint16_t>(to, kind.slot(Slot::FIELD_SIZE), row.size);
+      row.instance_id = state.expected_id + UnZigZag(ids_[i]);
+      state.expected_id = NextInstanceId(row.instance_id, row.size);
+      total += size;
+      if (total > block_.record_bytes()) return false;
+      offset += etl::Align8(size);
     }
-    for (const auto& cursor : cursors_) {
-      if (!cursor.payload.empty() || !cursor.extended.empty()) return false;
+    return total == block_.record_bytes() && payloads_.at_end() && extended_table_.at_end() &&
+           std::all_of(cursors_.begin(), cursors_.end(), [](const KindCursor& cursor) { return cursor.at_end(); });
+  }
+
+  static bool Append(std::span<const std::byte> from, std::byte* to, size_t& size) {
+    if (from.size() > etl::kMaxRecordSize - size) return false;
+    if (!from.empty()) std::memcpy(to + size, from.data(), from.size());
+    size += from.size();
+    return true;
+  }
+
+  bool AddExtended(KindCursor& cursor, std::byte* to, size_t& size) {
+    uint64_t parts = 0;
+    // A part without bytes is none.
+    if (!cursor.extended_counts.Next(parts) || parts > etl::kMaxRecordSize) return false;
+    for (; parts > 0; --parts) {
+      uint64_t entry = 0;
+      if (!cursor.extended.Next(entry)) return false;
+      if (entry == 0) {
+        if (!extended_table_.Advance()) return false;
+        entry = extended_table_.size();
+      }
+      if (entry > extended_table_.size() || extended_table_.entry(entry - 1).empty()) return false;
+      if (!Append(extended_table_.entry(entry - 1), to, size)) return false;
     }
     return true;
   }
 
-  static bool Take(std::span<const std::byte>& from, uint64_t count, std::byte*& to) {
-    if (count > from.size()) return false;
-    if (count != 0) std::memcpy(to, from.data(), count);
-    from = from.subspan(count);
-    to += count;
+  bool AddPayload(size_t kind, const HeaderFacts& facts, std::byte* to, size_t& size) {
+    KindCursor& cursor = cursors_[kind];
+    uint64_t form = 1;
+    uint64_t left = 0;
+    if (cursor.kind->layout() != nullptr && !cursor.forms.Next(form)) return false;
+    if (form == 1) {
+      if (!cursor.payload_sizes.Next(left)) return false;
+    } else {
+      if (!payloads_.Next(kind, facts, to + size, etl::kMaxRecordSize - size)) return false;
+      size += payloads_.size();
+      left = form == 0 ? 0 : form - 1;
+    }
+    if (left > cursor.payload.size() || !Append(cursor.payload.first(left), to, size)) return false;
+    cursor.payload = cursor.payload.subspan(left);
     return true;
   }
 
@@ -289,6 +324,8 @@ class Decoding {
   DecodedBlock& out_;
   const size_t events_;
   ColumnReader columns_;
+  PayloadDecoder payloads_;
+  TableReader extended_table_;
   std::vector<KindCursor> cursors_;
   std::vector<uint64_t> kind_index_;
   std::vector<uint64_t> cpus_;

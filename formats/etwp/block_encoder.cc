@@ -9,6 +9,7 @@
 
 #include "formats/etwp/block_comparison.h"
 #include "formats/etwp/block_layout.h"
+#include "formats/schema/extended_items.h"
 #include "pipeline/batch.h"
 #include "pipeline/byte_reader.h"
 
@@ -118,6 +119,78 @@ void BlockEncoder::AddHeaderColumns(std::span<const BlockRow> rows) {
   }
 }
 
+void BlockEncoder::AddPayloads(std::span<const BlockRow> rows, const v1::Block& block) {
+  std::vector<const PayloadLayout*> layouts;
+  for (size_t kind = 0; kind < group_ends_.size(); ++kind) {
+    layouts.push_back(rows[order_[group_ends_[kind] - 1]].kind->layout());
+  }
+  payloads_.Start(layouts);
+  forms_.assign(rows.size(), 0);
+  extended_table_ = {};
+  extended_.assign(layouts.size(), {});
+  CpuStates states;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const BlockRow& row = rows[i];
+    CpuState& state = states[row.cpu];
+    const RecordTemplate& kind = *row.kind;
+    if (kind.has(Slot::FIELD_TID)) {
+      state.facts.tid = LoadAt<uint32_t>(row.record, kind.slot(Slot::FIELD_TID));
+      state.facts.pid = LoadAt<uint32_t>(row.record, kind.slot(Slot::FIELD_PID));
+    }
+    state.facts.timestamp = static_cast<uint64_t>(row.timestamp);
+    if (kind.extended()) AddExtended(row, extended_[kind_index_[i]]);
+    if (kind.layout() != nullptr) {
+      const size_t begin = kind.header_size() + row.extended_size;
+      forms_[i] = payloads_.Add(kind_index_[i], {row.record + begin, row.size - begin}, state.facts);
+    }
+    state.facts.previous_timestamp = state.facts.timestamp;
+  }
+  for (size_t kind = 0; kind < layouts.size(); ++kind) {
+    if (layouts[kind] != nullptr) payloads_.WriteKind(kind, block.kinds(static_cast<int>(kind)), columns_);
+  }
+  payloads_.WriteTables(columns_);
+}
+
+void BlockEncoder::AddExtended(const BlockRow& row, ExtendedColumns& columns) {
+  const std::span<const std::byte> area(row.record + row.kind->header_size(), row.extended_size);
+  std::vector<std::span<const std::byte>> parts;
+  auto rest = area;
+  schema::ExtendedItemView item;
+  for (auto before = rest; schema::NextExtendedItem(rest, item); before = rest) {
+    parts.push_back(before.first(before.size() - rest.size()));
+  }
+  // An area that does not fall into items is one part.
+  if (!rest.empty()) parts.assign(1, area);
+  columns.counts.push_back(parts.size());
+  for (const auto part : parts) {
+    bool added = false;
+    const uint64_t entry = extended_table_.Intern(part, added);
+    columns.codes.push_back(added ? 0 : entry + 1);
+  }
+}
+
+void BlockEncoder::AddTimestamps(std::span<const BlockRow> rows, const v1::Block& block) {
+  constexpr uint32_t kBases[] = {kSinceEvent, kSinceCpu, kSinceKindOnCpu};
+  // Per base the values of each kind.
+  std::vector<std::vector<uint64_t>> values[std::size(kBases)];
+  for (auto& kinds : values) kinds.resize(group_ends_.size());
+  TimestampBases bases(static_cast<uint64_t>(block.first_timestamp()));
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const auto timestamp = static_cast<uint64_t>(rows[i].timestamp);
+    const auto kind = static_cast<uint32_t>(kind_index_[i]);
+    for (const uint32_t base : kBases) {
+      values[base][kind].push_back(ZigZag(timestamp - bases.Get(base, rows[i].cpu, kind)));
+    }
+    bases.Set(rows[i].cpu, kind, true, timestamp);
+  }
+  for (size_t kind = 0; kind < group_ends_.size(); ++kind) {
+    size_t costs[std::size(kBases)];
+    for (const uint32_t base : kBases) costs[base] = columns_.numbers().Choose(values[base][kind]).cost;
+    const auto best = static_cast<uint32_t>(std::min_element(std::begin(costs), std::end(costs)) - std::begin(costs));
+    columns_.AddNumbers(v1::COLUMN_TIMESTAMP, block.kinds(static_cast<int>(kind)), values[best][kind], best);
+  }
+}
+
 void BlockEncoder::AddKindColumns(std::span<const BlockRow> rows, const v1::Block& block) {
   auto& values = numbers_[0];
   const auto kinds = static_cast<size_t>(block.kinds_size());
@@ -125,44 +198,38 @@ void BlockEncoder::AddKindColumns(std::span<const BlockRow> rows, const v1::Bloc
     const size_t begin = kind == 0 ? 0 : group_ends_[kind - 1];
     return std::span<const uint32_t>(order_).subspan(begin, group_ends_[kind] - begin);
   };
-  for (size_t kind = 0; kind < kinds; ++kind) {
-    values.clear();
-    for (const uint32_t index : group(kind)) {
-      const int64_t before = index == 0 ? block.first_timestamp() : rows[index - 1].timestamp;
-      values.push_back(ZigZag(static_cast<uint64_t>(rows[index].timestamp) - static_cast<uint64_t>(before)));
-    }
-    columns_.AddNumbers(v1::COLUMN_TIMESTAMP, block.kinds(static_cast<int>(kind)), values);
-  }
+  AddTimestamps(rows, block);
   for (size_t kind = 0; kind < kinds; ++kind) {
     const uint32_t number = block.kinds(static_cast<int>(kind));
     const auto indexes = group(kind);
     const RecordTemplate& made = *rows[indexes.front()].kind;
     const size_t header = made.header_size();
-    if (made.extended()) {
+    columns_.AddNumbers(v1::COLUMN_EXTENDED_COUNT, number, extended_[kind].counts);
+    columns_.AddNumbers(v1::COLUMN_EXTENDED, number, extended_[kind].codes);
+    if (made.layout() != nullptr) {
       values.clear();
-      for (const uint32_t index : indexes) values.push_back(rows[index].extended_size);
-      columns_.AddNumbers(v1::COLUMN_EXTENDED_SIZE, number, values);
+      for (const uint32_t index : indexes) values.push_back(forms_[index]);
+      columns_.AddNumbers(v1::COLUMN_PAYLOAD_FORM, number, values);
     }
+    const auto whole = [&](uint32_t index) { return made.layout() == nullptr || forms_[index] == 1; };
     values.clear();
     for (const uint32_t index : indexes) {
-      values.push_back(static_cast<uint64_t>(rows[index].size - header - rows[index].extended_size));
+      if (whole(index)) values.push_back(static_cast<uint64_t>(rows[index].size - header - rows[index].extended_size));
     }
     columns_.AddNumbers(v1::COLUMN_PAYLOAD_SIZE, number, values);
-    if (made.extended()) {
-      auto& bytes = columns_.BeginBytes(v1::COLUMN_EXTENDED, number);
-      for (const uint32_t index : indexes) {
-        const std::byte* from = rows[index].record + header;
-        bytes.insert(bytes.end(), from, from + rows[index].extended_size);
-      }
-      columns_.EndBytes();
-    }
     auto& bytes = columns_.BeginBytes(v1::COLUMN_PAYLOAD, number);
     for (const uint32_t index : indexes) {
       const BlockRow& row = rows[index];
-      bytes.insert(bytes.end(), row.record + header + row.extended_size, row.record + row.size);
+      const std::byte* end = row.record + row.size;
+      if (whole(index)) {
+        bytes.insert(bytes.end(), row.record + header + row.extended_size, end);
+      } else if (forms_[index] > 1) {
+        bytes.insert(bytes.end(), end - (forms_[index] - 1), end);
+      }
     }
     columns_.EndBytes();
   }
+  extended_table_.Write(0, v1::LayoutField::TEXT_NONE, columns_);
 }
 
 void BlockEncoder::AddAnnotation(const BlockAnnotation& annotation) {
@@ -268,6 +335,7 @@ Status BlockEncoder::EncodeOnce(const BlockEvents& events, std::span<const uint3
 
   columns_.Clear();
   AddHeaderColumns(rows_);
+  AddPayloads(rows_, block);
   AddKindColumns(rows_, block);
   for (const auto& annotation : events.annotations) {
     const bool any = std::any_of(annotation.cells.begin(), annotation.cells.end(),

@@ -9,6 +9,7 @@
 
 #include "formats/etwp/block_decoder.h"
 #include "formats/etwp/column_set.h"
+#include "formats/etwp/payload_encoder.h"
 #include "formats/etwp/record_template.h"
 #include "pipeline/annotation.h"
 #include "pipeline/status.h"
@@ -51,6 +52,8 @@ class BlockEncoder {
   /// Writes `events` (at least one) as a block, decodes it again and compares. A kind that does not come back byte for
   /// byte is stored as raw records. `level` is zstd's.
   Status Encode(const BlockEvents& events, int level, v1::Block& block);
+  /// How much the choice of encodings and predictions tries out.
+  void set_effort(Effort effort) { columns_.numbers().set_effort(effort); }
 
   /// Adds events and bytes of each kind of the block just made.
   void CountKinds(v1::BlockEntry& entry) const;
@@ -59,18 +62,30 @@ class BlockEncoder {
   void set_raw_kinds(std::vector<uint32_t> kinds) { raw_kinds_ = std::move(kinds); }
 
  private:
+  struct ExtendedColumns {
+    std::vector<uint64_t> counts;
+    std::vector<uint64_t> codes;
+  };
+
   Status EncodeOnce(const BlockEvents& events, std::span<const uint32_t> raw_kinds, int level, v1::Block& block);
   void AddHeaderColumns(std::span<const BlockRow> rows);
+  void AddPayloads(std::span<const BlockRow> rows, const v1::Block& block);
   void AddKindColumns(std::span<const BlockRow> rows, const v1::Block& block);
+  void AddTimestamps(std::span<const BlockRow> rows, const v1::Block& block);
+  void AddExtended(const BlockRow& row, ExtendedColumns& columns);
   void AddAnnotation(const BlockAnnotation& annotation);
 
   std::vector<uint32_t> raw_kinds_;
   Compressor compressor_;
   ColumnWriter columns_;
+  PayloadEncoder payloads_;
+  TableWriter extended_table_;
+  std::vector<ExtendedColumns> extended_;  // per kind of the block
   std::vector<BlockRow> rows_;
   std::vector<uint32_t> order_;       // rows grouped by kind
   std::vector<uint32_t> group_ends_;  // per kind of the block, into order_
   std::vector<uint64_t> kind_index_;  // per row
+  std::vector<uint64_t> forms_;       // per row, of kinds with a layout
   std::vector<uint64_t> numbers_[8];
   DecodedBlock check_;
 };

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "formats/etwp/frame.h"
@@ -13,44 +12,7 @@ namespace {
 
 // Columns shorter than this share a zstd block with their neighbours (archive-experiments.md section 5).
 constexpr size_t kMinCompressedPart = 4096;
-constexpr size_t kMaxVarint = 10;
-
-size_t VarintSize(uint64_t value) { return (static_cast<size_t>(std::bit_width(value | 1)) + 6) / 7; }
-
-std::byte* PutVarint(std::byte* to, uint64_t value) {
-  while (value >= 0x80) {
-    *to++ = static_cast<std::byte>(value | 0x80);
-    value >>= 7;
-  }
-  *to++ = static_cast<std::byte>(value);
-  return to;
-}
-
-// Reads one varint; null when it is cut off or longer than 64 bits.
-const std::byte* GetVarint(const std::byte* from, const std::byte* end, uint64_t& value) {
-  if (from == end) return nullptr;
-  uint64_t byte = std::to_integer<uint64_t>(*from++);
-  if (byte < 0x80) [[likely]] {
-    value = byte;
-    return from;
-  }
-  uint64_t result = byte & 0x7F;
-  for (int shift = 7; shift < 64; shift += 7) {
-    if (from == end) return nullptr;
-    byte = std::to_integer<uint64_t>(*from++);
-    if (shift == 63 && byte > 1) return nullptr;
-    result |= (byte & 0x7F) << shift;
-    if (byte < 0x80) {
-      value = result;
-      return from;
-    }
-  }
-  return nullptr;
-}
-
 constexpr uint64_t KeyOf(uint32_t id, uint32_t of) { return uint64_t{id} << 32 | of; }
-
-bool IsKnown(uint32_t encoding) { return encoding >= v1::ENCODING_BYTES && encoding <= v1::ENCODING_DELTA_VARINT; }
 
 }  // namespace
 
@@ -81,46 +43,22 @@ void ColumnWriter::Clear() {
   bytes_.clear();
 }
 
-void ColumnWriter::Add(uint32_t id, uint32_t of, v1::Encoding encoding, size_t begin) {
+void ColumnWriter::Add(uint32_t id, uint32_t of, v1::Encoding encoding, uint32_t prediction,
+                       size_t begin) {
   directory_.add_id(id);
   directory_.add_of(of);
   directory_.add_encoding(static_cast<uint32_t>(encoding));
   directory_.add_length(static_cast<uint32_t>(bytes_.size() - begin));
+  directory_.add_prediction(prediction);
 }
 
-void ColumnWriter::AddNumbers(uint32_t id, uint32_t of, std::span<const uint64_t> values) {
+void ColumnWriter::AddNumbers(uint32_t id, uint32_t of, std::span<const uint64_t> values, uint32_t prediction) {
   if (values.empty()) return;
-  size_t plain_size = 0;
-  size_t delta_size = 0;
-  uint64_t previous = 0;
-  uint64_t differing = 0;
-  for (const uint64_t value : values) {
-    plain_size += VarintSize(value);
-    delta_size += VarintSize(ZigZag(value - previous));
-    differing |= value ^ values.front();
-    previous = value;
-  }
+  const auto choice = numbers_.Choose(values);
+  if (choice.encoding == v1::ENCODING_CONSTANT && values.front() == 0 && prediction == 0) return;
   const size_t begin = bytes_.size();
-  if (differing == 0) {
-    if (values.front() == 0) return;
-    bytes_.resize(begin + kMaxVarint);
-    bytes_.resize(static_cast<size_t>(PutVarint(bytes_.data() + begin, values.front()) - bytes_.data()));
-    Add(id, of, v1::ENCODING_CONSTANT, begin);
-    return;
-  }
-  const bool delta = delta_size < plain_size;
-  bytes_.resize(begin + std::min(delta_size, plain_size));
-  std::byte* to = bytes_.data() + begin;
-  if (delta) {
-    previous = 0;
-    for (const uint64_t value : values) {
-      to = PutVarint(to, ZigZag(value - previous));
-      previous = value;
-    }
-  } else {
-    for (const uint64_t value : values) to = PutVarint(to, value);
-  }
-  Add(id, of, delta ? v1::ENCODING_DELTA_VARINT : v1::ENCODING_VARINT, begin);
+  NumberEncoder::Write(values, choice.encoding, bytes_);
+  Add(id, of, choice.encoding, prediction, begin);
 }
 
 std::vector<std::byte>& ColumnWriter::BeginBytes(uint32_t id, uint32_t of) {
@@ -129,7 +67,7 @@ std::vector<std::byte>& ColumnWriter::BeginBytes(uint32_t id, uint32_t of) {
 }
 
 void ColumnWriter::EndBytes() {
-  if (bytes_.size() > pending_.begin) Add(pending_.id, pending_.of, v1::ENCODING_BYTES, pending_.begin);
+  if (bytes_.size() > pending_.begin) Add(pending_.id, pending_.of, v1::ENCODING_BYTES, 0, pending_.begin);
 }
 
 Status ColumnWriter::Finish(int level, Compressor& compressor, v1::Columns& out) {
@@ -178,7 +116,7 @@ std::optional<DecodeError> ColumnReader::Open(const v1::Columns& columns) {
   columns_.clear();
   const auto bad = [](std::string reason) { return DecodeError{DiagnosticId::kArchiveFrameBad, std::move(reason)}; };
   for (const uint32_t encoding : columns.encodings()) {
-    if (!IsKnown(encoding)) {
+    if (!IsKnownEncoding(encoding)) {
       return DecodeError{DiagnosticId::kArchiveEncodingUnknown,
                          fmt::format("it uses encoding {}, which this version does not know", encoding)};
     }
@@ -210,7 +148,8 @@ std::optional<DecodeError> ColumnReader::Open(const v1::Columns& columns) {
     return bad("its column directory cannot be parsed");
   }
   const int count = directory.id_size();
-  if (directory.of_size() != count || directory.encoding_size() != count || directory.length_size() != count) {
+  if (directory.of_size() != count || directory.encoding_size() != count || directory.length_size() != count ||
+      directory.prediction_size() != count) {
     return bad("its column directory is inconsistent");
   }
   size_t at = columns.directory_length();
@@ -218,12 +157,12 @@ std::optional<DecodeError> ColumnReader::Open(const v1::Columns& columns) {
   for (int i = 0; i < count; ++i) {
     const size_t length = directory.length(i);
     if (length > size - at) return bad("a column reaches past the content");
-    if (!IsKnown(directory.encoding(i))) {
+    if (!IsKnownEncoding(directory.encoding(i))) {
       return DecodeError{
           DiagnosticId::kArchiveEncodingUnknown,
           fmt::format("a column uses encoding {}, which this version does not know", directory.encoding(i))};
     }
-    columns_.push_back({KeyOf(directory.id(i), directory.of(i)), directory.encoding(i), at, length});
+    columns_.push_back({KeyOf(directory.id(i), directory.of(i)), directory.encoding(i), directory.prediction(i), at, length});
     at += length;
   }
   if (at != size) return bad("its columns do not fill the content");
@@ -247,33 +186,29 @@ bool ColumnReader::Numbers(uint32_t id, uint32_t of, size_t count, std::vector<u
     out.assign(count, 0);
     return true;
   }
-  const std::byte* from = content_.data() + column->begin;
-  const std::byte* end = from + column->length;
-  if (column->encoding == v1::ENCODING_CONSTANT) {
-    uint64_t value = 0;
-    if (GetVarint(from, end, value) != end) return false;
-    out.assign(count, value);
+  NumberCursor cursor;
+  if (!cursor.Open(column->encoding, std::span(content_).subspan(column->begin, column->length))) return false;
+  // Every value but those of a constant takes a byte at least.
+  if (column->encoding != v1::ENCODING_CONSTANT && count > column->length) return false;
+  out.resize(count);
+  for (uint64_t& value : out) {
+    if (!cursor.Next(value)) return false;
+  }
+  return cursor.at_end();
+}
+
+bool ColumnReader::Cursor(uint32_t id, uint32_t of, NumberCursor& out) const {
+  const Column* column = Find(id, of);
+  if (column == nullptr) {
+    out = NumberCursor();
     return true;
   }
-  if (count > column->length) return false;  // every value takes a byte at least
-  out.resize(count);
-  if (column->encoding == v1::ENCODING_VARINT) {
-    for (uint64_t& value : out) {
-      from = GetVarint(from, end, value);
-      if (from == nullptr) return false;
-    }
-  } else if (column->encoding == v1::ENCODING_DELTA_VARINT) {
-    uint64_t previous = 0;
-    for (uint64_t& value : out) {
-      uint64_t delta = 0;
-      from = GetVarint(from, end, delta);
-      if (from == nullptr) return false;
-      value = previous += UnZigZag(delta);
-    }
-  } else {
-    return false;
-  }
-  return from == end;
+  return out.Open(column->encoding, std::span(content_).subspan(column->begin, column->length));
+}
+
+uint32_t ColumnReader::PredictionOf(uint32_t id, uint32_t of) const {
+  const Column* column = Find(id, of);
+  return column == nullptr ? 0 : column->prediction;
 }
 
 bool ColumnReader::Bytes(uint32_t id, uint32_t of, std::span<const std::byte>& out) const {

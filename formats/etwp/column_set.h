@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "formats/etwp/number_codec.h"
 #include "pipeline/diagnostics.h"
 #include "pipeline/status.h"
 #include "proto/archive.pb.h"
@@ -23,9 +24,6 @@ struct DecodeError {
   DiagnosticId id = DiagnosticId::kArchiveFrameBad;
   std::string reason;
 };
-
-constexpr uint64_t ZigZag(uint64_t difference) { return difference << 1 ^ (difference >> 63 != 0 ? ~uint64_t{0} : 0); }
-constexpr uint64_t UnZigZag(uint64_t value) { return value >> 1 ^ ((value & 1) != 0 ? ~uint64_t{0} : 0); }
 
 /// Working memory of compression; one per thread at a time.
 class Compressor {
@@ -43,8 +41,10 @@ class Compressor {
 class ColumnWriter {
  public:
   void Clear();
-  /// Adds a column of numbers in the shortest of the encodings; nothing if all are zero.
-  void AddNumbers(uint32_t id, uint32_t of, std::span<const uint64_t> values);
+  /// Adds a column of numbers in the encoding that suits it; nothing if all are zero and nothing is predicted.
+  void AddNumbers(uint32_t id, uint32_t of, std::span<const uint64_t> values, uint32_t prediction = 0);
+  /// What chooses the encodings; how much it tries is its owner's business.
+  NumberEncoder& numbers() { return numbers_; }
   /// A column of bytes: append to the result, then call EndBytes(). An empty column is left out.
   std::vector<std::byte>& BeginBytes(uint32_t id, uint32_t of);
   void EndBytes();
@@ -53,13 +53,14 @@ class ColumnWriter {
   Status Finish(int level, Compressor& compressor, v1::Columns& out);
 
  private:
-  void Add(uint32_t id, uint32_t of, v1::Encoding encoding, size_t begin);
+  void Add(uint32_t id, uint32_t of, v1::Encoding encoding, uint32_t prediction, size_t begin);
 
   struct Pending {
     uint32_t id = 0;
     uint32_t of = 0;
     size_t begin = 0;
   };
+  NumberEncoder numbers_;
   v1::ColumnDirectory directory_;
   std::vector<std::byte> bytes_;
   std::vector<std::byte> content_;
@@ -77,11 +78,16 @@ class ColumnReader {
   bool Numbers(uint32_t id, uint32_t of, size_t count, std::vector<uint64_t>& out) const;
   /// A column of bytes; empty where absent. Valid as long as this object is unchanged. False on another encoding.
   bool Bytes(uint32_t id, uint32_t of, std::span<const std::byte>& out) const;
+  /// A column of numbers whose count only its reader will know; zeros without end where it is absent. Valid like Bytes().
+  bool Cursor(uint32_t id, uint32_t of, NumberCursor& out) const;
+  /// ColumnDirectory.prediction of a column, 0 where it is absent.
+  uint32_t PredictionOf(uint32_t id, uint32_t of) const;
 
  private:
   struct Column {
     uint64_t key = 0;  // id, then of
     uint32_t encoding = 0;
+    uint32_t prediction = 0;
     size_t begin = 0;
     size_t length = 0;
   };

@@ -73,6 +73,16 @@ std::vector<uint32_t> Dictionary::kind_numbers() const {
 
 std::vector<AnnotationInfo> Dictionary::annotations() const { return {infos_.begin(), infos_.end()}; }
 
+std::shared_ptr<const PayloadLayout> DictionaryWriter::NumberContexts(const PayloadLayout& layout) {
+  auto numbered = std::make_shared<PayloadLayout>(layout);
+  for (auto& field : numbered->fields) {
+    const auto [found, added] = contexts_.try_emplace(field.context, static_cast<uint32_t>(contexts_.size()) + 1);
+    // The numbers of a hostile recording run out; fields may share one, only worse predicted.
+    field.context = std::min(found->second, PayloadLayout::kMaxContexts);
+  }
+  return numbered;
+}
+
 uint32_t DictionaryWriter::KindNumber(const RecordTemplate& kind, uint64_t hash, v1::Dictionary& fresh) {
   if (kind.raw()) return kRawKind;
   const auto [begin, end] = by_hash_.equal_range(hash);
@@ -81,11 +91,13 @@ uint32_t DictionaryWriter::KindNumber(const RecordTemplate& kind, uint64_t hash,
   }
   if (templates_.size() == kMaxKinds) return kRawKind;
   templates_.push_back(kind);
+  auto& numbered = numbered_.emplace_back(kind);
+  if (kind.layout() != nullptr) numbered.set_layout(NumberContexts(*kind.layout()));
   const auto number = static_cast<uint32_t>(templates_.size());
   by_hash_.emplace(hash, number);
   auto& added = *complete_.add_kinds();
   added.set_number(number);
-  kind.ToProto(added);
+  numbered.ToProto(added);
   *fresh.add_kinds() = added;
   return number;
 }

@@ -49,6 +49,8 @@ class DictionaryWriter {
  public:
   /// The number of a kind; a new one goes to `fresh`. kRawKind for the raw template, or when there are too many.
   uint32_t KindNumber(const RecordTemplate& kind, uint64_t hash, v1::Dictionary& fresh);
+  /// The template of a number as it stands in the dictionary: with numbers for the contexts of its fields.
+  const RecordTemplate& numbered(uint32_t number) const { return number == kRawKind ? raw_ : numbered_[number - 1]; }
   /// The number of an annotation; nullopt when there are too many.
   std::optional<uint32_t> AnnotationNumber(const AnnotationInfo& info, v1::Dictionary& fresh);
   /// Everything given out so far, for the complete frame.
@@ -57,7 +59,12 @@ class DictionaryWriter {
  private:
   v1::Dictionary complete_;
   std::unordered_multimap<uint64_t, uint32_t> by_hash_;
+  std::shared_ptr<const PayloadLayout> NumberContexts(const PayloadLayout& layout);
+
+  RecordTemplate raw_;
   std::deque<RecordTemplate> templates_;  // number - 1
+  std::deque<RecordTemplate> numbered_;   // number - 1
+  std::unordered_map<uint32_t, uint32_t> contexts_;  // by hash of the name
   std::vector<AnnotationInfo> infos_;     // number - 1
 };
 

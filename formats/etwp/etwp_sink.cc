@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 #include "formats/etl/layout.h"
 #include "formats/etwp/block_indexer.h"
@@ -11,17 +12,29 @@
 #include "formats/etwp/rows_block.h"
 #include "formats/etwp/sha256.h"
 #include "formats/etwp/trace_header.h"
+#include "formats/schema/builtin_schemas.h"
+#include "formats/schema/tracelogging.h"
 
 namespace etwpipe::etwp {
 namespace {
 
 constexpr uint32_t kMaxBlockBytes = 32u << 20;
 // Leaves room for the columns beside the records.
-constexpr uint32_t kMaxWriterEvents = 1 << 18;
+constexpr uint32_t kMaxWriterEvents = 1 << 19;
 constexpr size_t kRestoreFrameBytes = 1 << 20;
 constexpr int kIndexPartBlocks = 4096;
 constexpr int kIndexPartRestores = 16384;
 constexpr size_t kHashBytes = 1 << 20;
+
+// A block stands by itself, so what larger ones save is what their parts share; what they cost is memory.
+uint32_t BlockBytes(Level level) {
+  switch (level) {
+    case Level::kFast:
+    case Level::kDefault: return 8u << 20;
+    case Level::kMax: return 16u << 20;
+  }
+  return 8u << 20;
+}
 
 // Bytes that an event's annotations take in a block, about.
 size_t AnnotationWeight(const AnnotationColumn& column, size_t row) {
@@ -48,10 +61,11 @@ ImageHash HashOf(const SourceBuffer& buffer) {
 }  // namespace
 
 int ZstdLevel(Level level) {
-  // Measured: 9 makes blocks 2 % smaller than 6 for two thirds of its speed, and 6 is too slow for 60 MB/s a core.
-  constexpr int kDefaultLevel = 5;
+  // Columns are a sixth of the records, so a level costs a sixth of what it costs on the records. 12 makes blocks 3 %
+  // smaller than 9; above, up to 19, time grows faster than size falls.
+  constexpr int kDefaultLevel = 12;
   switch (level) {
-    case Level::kFast: return 3;
+    case Level::kFast: return 5;
     case Level::kDefault: return kDefaultLevel;
     case Level::kMax: return 19;
   }
@@ -83,6 +97,7 @@ struct EtwpSink::Chunk : SinkChunk {
   std::vector<AnnotationColumn> annotations;
   std::vector<std::pair<uint32_t, uint32_t>> notes;  // first row with a value, and column; by row
   RestoreBuffers restore;
+  std::vector<std::shared_ptr<const SourceBuffer>> opened;  // the buffers of `restore`
   std::vector<ImageHash> image_hashes;  // of the buffers of `restore`, if they are kept
   uint64_t max_injected = 0;
 };
@@ -114,6 +129,26 @@ struct EtwpSink::Worker {
   Compressor compressor;
   BlockEvents events;
   v1::Frame frame;
+};
+
+// The layout of each event's payload; one per thread at a time.
+struct EtwpSink::LayoutFinder {
+  LayoutFinder(const schema::SchemaRegistry& registry, const TraceContext& trace) : lookup(registry, trace) {}
+
+  std::shared_ptr<const PayloadLayout> Find(const EventHeader& row) {
+    const auto& schema = lookup.FindShared(row);
+    if (schema == nullptr) return nullptr;
+    if (layouts.size() >= schema::SchemaRegistry::kMaxKinds) layouts.clear();
+    const auto [found, added] = layouts.try_emplace({schema.get(), row.pointer_size()});
+    if (added) found->second = {schema, PayloadLayout::FromSchema(*schema, row.pointer_size())};
+    return found->second.second;
+  }
+
+  schema::SchemaLookup lookup;
+  // The schema is held so that no other one gets its address.
+  std::map<std::pair<const schema::EventSchema*, uint32_t>,
+           std::pair<std::shared_ptr<const schema::EventSchema>, std::shared_ptr<const PayloadLayout>>>
+      layouts;
 };
 
 // Hashes the original in step with the writing, so that the work falls beside the compression of later blocks.
@@ -148,7 +183,8 @@ EtwpSink::EtwpSink(EtwpSinkOptions options) : options_(std::move(options)) {}
 EtwpSink::~EtwpSink() = default;
 
 Status EtwpSink::Begin(const BeginArgs& args) {
-  if (options_.block_bytes == 0 || options_.block_bytes > kMaxBlockBytes) {
+  if (options_.block_bytes == 0) options_.block_bytes = BlockBytes(options_.level);
+  if (options_.block_bytes > kMaxBlockBytes) {
     return Status::InvalidArgument(
         fmt::format("block size {}: must be 1 to {} bytes", options_.block_bytes, kMaxBlockBytes));
   }
@@ -159,7 +195,7 @@ Status EtwpSink::Begin(const BeginArgs& args) {
   diagnostics_ = args.diagnostics;
   declared_ = args.annotations;
   next_injected_ = args.trace.info.next_injected;
-  trace_.info = args.trace.info;
+  rows_trace_.info = args.trace.info;
   embedded_schemas_ = args.trace.info.embedded_schemas;
 
   if (options_.layout == Layout::kRows) {
@@ -176,6 +212,16 @@ Status EtwpSink::Begin(const BeginArgs& args) {
   keep_restore_ = not_exact_.empty();
   if (keep_restore_) hasher_ = std::make_unique<Hasher>(options_.original);
   hash_images_ = keep_restore_ && args.trace.info.compressed_buffers > 0;
+
+  trace_ = &args.trace;
+  registry_ = args.trace.facts->Get<schema::SchemaRegistry>();
+  if (registry_ == nullptr) {
+    auto registry = std::make_shared<schema::SchemaRegistry>();
+    registry->Add(std::make_shared<schema::TraceLoggingSupplier>());
+    registry->Add(std::make_shared<schema::BuiltInSupplier>());
+    own_registry_ = std::move(registry);
+    registry_ = own_registry_.get();
+  }
 
   WriteTraceHeader(args.trace.info, options_.keep_paths, header_);
   v1::Frame frame;
@@ -208,12 +254,16 @@ Result<std::unique_ptr<SinkChunk>> EtwpSink::Prepare(EventBatch& batch) const {
     return static_cast<uint16_t>(chunk->kinds.size() - 1);
   };
 
+  auto finder = finders_.Take([&] { return std::make_unique<LayoutFinder>(*registry_, *trace_); });
   uint32_t offset = 0;
   uint64_t weight = 0;
   for (const uint16_t index : batch.selection) {
     const EventHeader& event = batch.rows[index];
     auto& row = chunk->rows.emplace_back();
-    const RecordTemplate made = RecordTemplate::FromRow(event);
+    RecordTemplate made = RecordTemplate::FromRow(event);
+    const bool usual = !made.raw() && event.payload_begin >= made.header_size() &&
+                       (made.extended() || event.payload_begin == made.header_size());
+    if (usual && options_.layout == Layout::kColumns) made.set_layout(finder->Find(event));
     row.instance_id = event.instance_id;
     row.timestamp = event.timestamp;
     row.offset = offset;
@@ -234,6 +284,7 @@ Result<std::unique_ptr<SinkChunk>> EtwpSink::Prepare(EventBatch& batch) const {
       chunk->max_injected = std::max(chunk->max_injected, event.instance_id & ~kInstanceIdSourceMask);
     }
   }
+  finders_.Give(std::move(finder));
   chunk->annotations = std::move(batch.annotations);
   batch.annotations.clear();
   for (uint32_t column = 0; column < chunk->annotations.size(); ++column) {
@@ -247,6 +298,7 @@ Result<std::unique_ptr<SinkChunk>> EtwpSink::Prepare(EventBatch& batch) const {
   if (keep_restore_) {
     for (const auto& buffer : batch.opened) {
       chunk->restore.Add(*buffer);
+      chunk->opened.push_back(buffer);
       if (hash_images_) chunk->image_hashes.push_back(HashOf(*buffer));
     }
   }
@@ -271,14 +323,19 @@ Status EtwpSink::Cut(std::unique_ptr<SinkChunk> chunk, std::vector<std::unique_p
   const std::shared_ptr<Chunk> shared(static_cast<Chunk*>(chunk.release()));
   next_injected_ = std::max(next_injected_, shared->max_injected + 1);
   if (keep_restore_) {
-    const auto& buffers = shared->restore.buffers;
+    auto& buffers = shared->restore.buffers;
+    size_t gap_at = 0;
     for (size_t i = 0; i < buffers.size(); ++i) {
+      const auto gaps = std::span(shared->restore.gaps).subspan(gap_at, buffers[i].gap_size);
+      buffers[i].pad_distance = pads_.Predict(std::move(shared->opened[i]), gaps);
+      gap_at += gaps.size();
       covered_.emplace_back(buffers[i].file_offset, buffers[i].file_size);
       if (hash_images_) images_.Add(buffers[i].file_offset, shared->image_hashes[i]);
       restore_records_ += buffers[i].records;
     }
     restore_.Append(shared->restore);
     shared->restore.Clear();
+    shared->opened.clear();
   }
 
   const auto& rows = shared->rows;
@@ -298,6 +355,7 @@ Status EtwpSink::Cut(std::unique_ptr<SinkChunk> chunk, std::vector<std::unique_p
       auto& kind = shared->kinds[rows[row].kind];
       if (kind.numbered) continue;
       kind.number = dictionary_.KindNumber(kind.made, kind.hash, fresh_);
+      kind.made = dictionary_.numbered(kind.number);
       kind.numbered = true;
     }
     if (options_.layout == Layout::kColumns) ETWPIPE_RETURN_IF_ERROR(NumberAnnotations(*shared, begin, end));
@@ -354,6 +412,9 @@ Status EtwpSink::Encode(SinkBlock& sink_block) const {
   auto& block = static_cast<Block&>(sink_block);
   auto worker = TakeWorker();
   const int level = ZstdLevel(options_.level);
+  const Effort effort = options_.level == Level::kFast ? Effort::kEstimate : Effort::kTrial;
+  worker->encoder.set_effort(effort);
+  worker->columns.numbers().set_effort(effort);
   v1::Frame& frame = worker->frame;
   frame.Clear();
   Status status;
@@ -394,7 +455,7 @@ Status EtwpSink::Encode(SinkBlock& sink_block) const {
     }
     v1::Block& made = *frame.mutable_block();
     const bool rows = options_.layout == Layout::kRows;
-    status = rows ? EncodeRows(events, trace_, level, worker->compressor, made)
+    status = rows ? EncodeRows(events, rows_trace_, level, worker->compressor, made)
                   : worker->encoder.Encode(events, level, made);
     if (status.ok()) {
       auto& entry = block.entry;

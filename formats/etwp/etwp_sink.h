@@ -11,7 +11,10 @@
 #include "formats/etwp/block_encoder.h"
 #include "formats/etwp/dictionary.h"
 #include "formats/etwp/images_hash.h"
+#include "formats/etwp/pad_predictor.h"
 #include "formats/etwp/restore_section.h"
+#include "formats/schema/schema_registry.h"
+#include "pipeline/object_pool.h"
 #include "pipeline/platform.h"
 #include "pipeline/sink.h"
 #include "proto/archive.pb.h"
@@ -35,8 +38,8 @@ struct EtwpSinkOptions {
   bool keep_paths = false;  ///< store the names of the source files
   /// Asked at the end for schemas to embed, as text; empty if there are none. Those the input carries go on anyway.
   std::function<std::string()> schemas;
-  OutputCheck check;                ///< of the finished file; not asked where it is streamed
-  uint32_t block_bytes = 4u << 20;  ///< bytes of records and annotations per block; at most 32 MiB
+  OutputCheck check;         ///< of the finished file; not asked where it is streamed
+  uint32_t block_bytes = 0;  ///< bytes of records and annotations per block, at most 32 MiB; 0: what suits the level
   /// The .etl that is read, for its SHA-256. Without it the archive is not exact.
   std::shared_ptr<InputFile> original;
 };
@@ -49,7 +52,11 @@ class EtwpSink : public Sink {
   explicit EtwpSink(EtwpSinkOptions options);
   ~EtwpSink() override;
 
-  SinkInfo info() const override { return {Order::kTime, options_.layout == Layout::kColumns}; }
+  /// Where the original can be read twice, what it says of its own events is asked for.
+  SinkInfo info() const override {
+    const bool columns = options_.layout == Layout::kColumns;
+    return {Order::kTime, columns, columns && options_.original != nullptr ? FactSet{kSchemas} : FactSet{kNoFacts}};
+  }
   Status Begin(const BeginArgs& args) override;
   Result<std::unique_ptr<SinkChunk>> Prepare(EventBatch& batch) const override;
   Status Cut(std::unique_ptr<SinkChunk> chunk, std::vector<std::unique_ptr<SinkBlock>>& blocks) override;
@@ -67,6 +74,7 @@ class EtwpSink : public Sink {
   struct Block;
   struct Part;
   struct Worker;
+  struct LayoutFinder;
   class Hasher;
 
   std::unique_ptr<Block> CloseBlock();
@@ -84,11 +92,17 @@ class EtwpSink : public Sink {
   std::unique_ptr<OutputFile> out_;
   Diagnostics* diagnostics_ = nullptr;
   v1::TraceHeader header_;
-  TraceContext trace_;                         // of the input, with providers of its own: for rows
+  TraceContext rows_trace_;                    // of the input, with providers of its own: for rows
   std::vector<std::string> embedded_schemas_;  // of the input
   std::string not_exact_;                      // why; empty while exact
   bool keep_restore_ = false;
   bool hash_images_ = false;  // the original has compressed buffers, which a restored file compresses anew
+
+  // Prepare
+  std::shared_ptr<const schema::SchemaRegistry> own_registry_;  // where the run has none
+  const schema::SchemaRegistry* registry_ = nullptr;
+  const TraceContext* trace_ = nullptr;
+  mutable ObjectPool<LayoutFinder> finders_;
 
   // Cut
   DictionaryWriter dictionary_;
@@ -99,6 +113,7 @@ class EtwpSink : public Sink {
   uint64_t open_weight_ = 0;
   uint64_t events_ = 0;  // in closed blocks
   uint64_t next_injected_ = 1;
+  PadPredictor pads_;
   RestoreBuffers restore_;
   uint64_t restore_buffers_ = 0;  // in closed frames
   uint64_t restore_records_ = 0;

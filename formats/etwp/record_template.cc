@@ -48,6 +48,11 @@ void RecordTemplate::Start(std::span<const std::byte> header) {
   std::memcpy(header_.data(), header.data(), header.size());
 }
 
+void RecordTemplate::MakeRaw() {
+  size_ = 0;
+  slots_.fill(kNoSlot);
+}
+
 void RecordTemplate::AddSlot(Slot::Field field, size_t offset) {
   slots_[static_cast<size_t>(field)] = static_cast<uint16_t>(offset);
   std::memset(header_.data() + offset, 0, SlotWidth(field));
@@ -69,7 +74,7 @@ RecordTemplate RecordTemplate::FromRow(const EventHeader& row) {
     if (LoadAt<int64_t>(bytes, offset) == row.timestamp)
       made.AddSlot(Slot::FIELD_TIMESTAMP, offset);
     else
-      made = RecordTemplate();
+      made.MakeRaw();
   };
   const auto ids = [&](size_t tid_offset) {
     made.AddSlot(Slot::FIELD_TID, tid_offset);
@@ -172,6 +177,11 @@ std::optional<RecordTemplate> RecordTemplate::FromProto(const v1::Kind& kind) {
     made.AddSlot(slot.field(), slot.offset());
   }
   if (made.has(Slot::FIELD_TID) != made.has(Slot::FIELD_PID)) return std::nullopt;
+  if (kind.has_layout()) {
+    auto layout = PayloadLayout::FromProto(kind.layout());
+    if (!layout) return std::nullopt;
+    made.layout_ = std::make_shared<const PayloadLayout>(std::move(*layout));
+  }
   return made;
 }
 
@@ -184,13 +194,18 @@ void RecordTemplate::ToProto(v1::Kind& kind) const {
     slot.set_field(static_cast<Slot::Field>(field));
     slot.set_offset(slots_[field]);
   }
+  if (layout_) layout_->ToProto(*kind.mutable_layout());
 }
 
-uint64_t RecordTemplate::Hash() const { return XXH3_64bits_withSeed(header_.data(), size_, extended_ ? 1 : 0); }
+uint64_t RecordTemplate::Hash() const {
+  const uint64_t layout = layout_ ? layout_->Hash() : 0;
+  return XXH3_64bits_withSeed(header_.data(), size_, layout << 1 | (extended_ ? 1 : 0));
+}
 
 bool operator==(const RecordTemplate& a, const RecordTemplate& b) {
   return a.size_ == b.size_ && a.extended_ == b.extended_ && a.slots_ == b.slots_ &&
-         std::memcmp(a.header_.data(), b.header_.data(), a.size_) == 0;
+         std::memcmp(a.header_.data(), b.header_.data(), a.size_) == 0 &&
+         (a.layout_ == b.layout_ || (a.layout_ && b.layout_ && *a.layout_ == *b.layout_));
 }
 
 }  // namespace etwpipe::etwp

@@ -4,9 +4,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 
+#include "formats/etwp/payload_layout.h"
 #include "pipeline/event.h"
 #include "proto/archive.pb.h"
 
@@ -15,7 +17,7 @@ namespace etwpipe::etwp {
 /// Kind number of records that are kept whole.
 constexpr uint32_t kRawKind = 0;
 
-/// A record header with holes (v1::Kind). Knows no record layout of its own once made: a reader needs only the slots.
+/// A record header with holes, and what is known of the payload behind it (v1::Kind). Knows no record layout of its own once made: a reader needs only the slots.
 class RecordTemplate {
  public:
   static constexpr size_t kMaxHeader = 256;
@@ -39,6 +41,10 @@ class RecordTemplate {
   /// Offset of a slot; only if has().
   size_t slot(v1::Slot::Field field) const { return slots_[static_cast<size_t>(field)]; }
 
+  /// How payloads of the kind fall into fields; null where that is not known.
+  const PayloadLayout* layout() const { return layout_.get(); }
+  void set_layout(std::shared_ptr<const PayloadLayout> layout) { layout_ = std::move(layout); }
+
   /// Equal ones describe the same kind.
   uint64_t Hash() const;
   friend bool operator==(const RecordTemplate& a, const RecordTemplate& b);
@@ -47,12 +53,14 @@ class RecordTemplate {
   static constexpr uint16_t kNoSlot = 0xFFFF;
 
   void Start(std::span<const std::byte> header);
+  void MakeRaw();
   void AddSlot(v1::Slot::Field field, size_t offset);
 
   std::array<std::byte, kMaxHeader> header_;  // only the first size_ bytes mean anything
   std::array<uint16_t, kFields> slots_;
   uint16_t size_ = 0;
   bool extended_ = false;
+  std::shared_ptr<const PayloadLayout> layout_;
 };
 
 /// Bytes a slot of that field takes; 0 for fields this version does not know.

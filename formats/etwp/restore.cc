@@ -11,6 +11,7 @@
 #include "formats/etwp/block_decoder.h"
 #include "formats/etwp/buffer_placer.h"
 #include "formats/etwp/images_hash.h"
+#include "formats/etwp/pad_predictor.h"
 #include "formats/etwp/restore_section.h"
 #include "formats/etwp/sha256.h"
 #include "formats/xca/xca.h"
@@ -115,6 +116,15 @@ class Restorer {
  private:
   Status Damaged(const std::string& what) const { return etwp::Damaged(archive_, what); }
 
+  // A buffer on its way, and the earlier one whose bytes its pads are made from.
+  struct OpenBuffer {
+    std::unique_ptr<BufferAssembler> assembler;
+    std::shared_ptr<OpenBuffer> reference;
+    std::vector<std::shared_ptr<OpenBuffer>> dependents;  // complete, but for this one's bytes
+
+    size_t size() const { return assembler->buffer().image_size; }
+  };
+
   // The records of a processor fill its buffers in the order of the queue.
   Status AddRecord(uint16_t cpu, std::span<const std::byte> record) {
     auto& waiting = open_[cpu];
@@ -123,12 +133,12 @@ class Restorer {
       if (!taken.ok()) return taken.status();
       if (!*taken) return Damaged(fmt::format("processor {} has more events than its buffers hold", cpu));
     }
-    BufferAssembler& buffer = *waiting.front();
-    if (!buffer.AddRecord(record)) {
-      return Damaged(fmt::format("an event does not fit into buffer {}", buffer.buffer().ordinal));
+    const auto& buffer = waiting.front();
+    if (!buffer->assembler->AddRecord(record)) {
+      return Damaged(fmt::format("an event does not fit into buffer {}", buffer->assembler->buffer().ordinal));
     }
-    if (!buffer.complete()) return {};
-    ETWPIPE_RETURN_IF_ERROR(Close(buffer));
+    if (!buffer->assembler->complete()) return {};
+    ETWPIPE_RETURN_IF_ERROR(Complete(buffer));
     waiting.pop_front();
     return {};
   }
@@ -138,21 +148,58 @@ class Restorer {
     auto next = queue_.Next();
     if (!next.ok()) return next.status();
     if (*next == nullptr) return false;
-    open_bytes_ += (*next)->buffer().image_size;
+    auto buffer = std::make_shared<OpenBuffer>();
+    buffer->assembler = std::move(*next);
+    const uint64_t distance = buffer->assembler->buffer().pad_distance;
+    if (distance > window_.size()) {
+      return Damaged(fmt::format("buffer {} is made from one too long ago", buffer->assembler->buffer().ordinal));
+    }
+    if (distance > 0) buffer->reference = window_[window_.size() - distance];
+    open_bytes_ += buffer->size();
     if (open_bytes_ > kMaxOpenBytes) return Damaged("too many of its buffers are open at a time");
-    if ((*next)->complete()) {
-      ETWPIPE_RETURN_IF_ERROR(Close(**next));
+    window_bytes_ += buffer->size();
+    window_.push_back(buffer);
+    while (window_bytes_ > kPadWindowBytes || window_.size() > kPadWindowBuffers) {
+      window_bytes_ -= window_.front()->size();
+      window_.pop_front();
+    }
+    if (buffer->assembler->complete()) {
+      ETWPIPE_RETURN_IF_ERROR(Complete(buffer));
     } else {
-      open_[(*next)->buffer().cpu].push_back(std::move(*next));
+      open_[buffer->assembler->buffer().cpu].push_back(std::move(buffer));
     }
     return true;
   }
 
-  Status Close(BufferAssembler& buffer) {
-    if (!buffer.Finish()) return Damaged(fmt::format("the parts of buffer {} do not fit", buffer.buffer().ordinal));
+  // A buffer that has its records; it may have to wait for its reference.
+  Status Complete(const std::shared_ptr<OpenBuffer>& buffer) {
+    if (buffer->reference != nullptr && !buffer->reference->assembler->finished()) {
+      buffer->reference->dependents.push_back(buffer);
+      return {};
+    }
+    // Chains may be long: no recursion.
+    std::vector<std::shared_ptr<OpenBuffer>> ready{buffer};
+    while (!ready.empty()) {
+      const auto closing = std::move(ready.back());
+      ready.pop_back();
+      ETWPIPE_RETURN_IF_ERROR(Close(*closing));
+      ready.insert(ready.end(), closing->dependents.begin(), closing->dependents.end());
+      closing->dependents.clear();
+    }
+    return {};
+  }
+
+  Status Close(OpenBuffer& open) {
+    BufferAssembler& buffer = *open.assembler;
+    const auto reference =
+        open.reference == nullptr ? std::span<const std::byte>() : open.reference->assembler->image();
+    if (!buffer.Finish(reference)) {
+      return Damaged(fmt::format("the parts of buffer {} do not fit", buffer.buffer().ordinal));
+    }
+    open.reference.reset();
     const Status placed = placer_.Place(buffer.buffer(), buffer.image());
     if (placed.code() == StatusCode::kInput) return Damaged(std::string(placed.message()));
-    open_bytes_ -= buffer.buffer().image_size;
+    open_bytes_ -= open.size();
     ++result_.buffers;
     return placed;
   }
@@ -165,7 +212,7 @@ class Restorer {
     }
     for (const auto& [cpu, waiting] : open_) {
       if (!waiting.empty()) {
-        return Damaged(fmt::format("buffer {} lacks events", waiting.front()->buffer().ordinal));
+        return Damaged(fmt::format("buffer {} lacks events", waiting.front()->assembler->buffer().ordinal));
       }
     }
     return {};
@@ -177,8 +224,10 @@ class Restorer {
   RestoreQueue queue_;
   BlockWalker walker_;
   DecodedBlock decoded_;
-  std::map<uint16_t, std::deque<std::unique_ptr<BufferAssembler>>> open_;
+  std::map<uint16_t, std::deque<std::shared_ptr<OpenBuffer>>> open_;
   uint64_t open_bytes_ = 0;
+  std::deque<std::shared_ptr<OpenBuffer>> window_;  // what pad_distance may point at
+  uint64_t window_bytes_ = 0;
   RestoreResult result_;
 };
 

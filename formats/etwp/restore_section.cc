@@ -7,6 +7,7 @@
 
 #include "formats/etl/layout.h"
 #include "formats/etwp/frame.h"
+#include "formats/etwp/pad_predictor.h"
 #include "pipeline/event.h"
 
 namespace etwpipe::etwp {
@@ -32,6 +33,7 @@ constexpr NumberColumn kNumberColumns[] = {
     {v1::RESTORE_FILE_SIZE, &Buffer::file_size}, {v1::RESTORE_IMAGE_SIZE, &Buffer::image_size},
     {v1::RESTORE_FLAGS, &Buffer::flags},         {v1::RESTORE_RECORDS, &Buffer::records},
     {v1::RESTORE_GAP_SIZE, &Buffer::gap_size},   {v1::RESTORE_TAIL_SIZE, &Buffer::tail_size},
+    {v1::RESTORE_PAD_DISTANCE, &Buffer::pad_distance},
 };
 
 }  // namespace
@@ -63,13 +65,8 @@ void RestoreBuffers::Add(const SourceBuffer& source) {
       buffer.flags |= kOffsets;
       for (const auto& place : source.records) offsets.push_back(place.offset);
     }
-    for (const auto& place : source.records) {
-      AppendBytes(image.subspan(position, place.offset - position), gaps);
-      position = size_t{place.offset} + place.size;
-    }
-    const size_t end = std::min(Align8(position), image.size());
-    AppendBytes(image.subspan(position, end - position), gaps);
-    position = end;
+    ForEachGap(source, [&](size_t offset, size_t size) { AppendBytes(image.subspan(offset, size), gaps); });
+    position = std::min<size_t>(Align8(size_t{source.records.back().offset} + source.records.back().size), image.size());
   }
   buffer.gap_size = gaps.size() - gaps_before;
   const auto tail = image.subspan(position);
@@ -192,6 +189,7 @@ BufferAssembler::BufferAssembler(std::shared_ptr<const RestoreBuffers> restore, 
 bool BufferAssembler::AddGap(size_t count) {
   if (count > buffer().gap_size - gap_used_ || count > image_.size() - position_) return false;
   if (count != 0) std::memcpy(image_.data() + position_, restore_->gaps.data() + place_.gap_at + gap_used_, count);
+  if (count != 0 && buffer().pad_distance != 0) gap_places_.emplace_back(position_, count);
   gap_used_ += count;
   position_ += count;
   return true;
@@ -208,16 +206,20 @@ bool BufferAssembler::AddRecord(std::span<const std::byte> record) {
   return true;
 }
 
-bool BufferAssembler::Finish() {
+bool BufferAssembler::Finish(std::span<const std::byte> reference) {
   if (!complete()) return false;
   if (!AddGap(buffer().gap_size - gap_used_)) return false;
+  for (const auto& [offset, size] : gap_places_) {
+    for (size_t i = offset; i < std::min(offset + size, reference.size()); ++i) image_[i] ^= reference[i];
+  }
   const size_t tail = image_.size() - position_;
   if (buffer().has(RestoreBuffers::kTailOnes)) {
     std::fill_n(image_.begin() + static_cast<ptrdiff_t>(position_), tail, std::byte{0xFF});
-    return true;
+  } else {
+    if (tail != buffer().tail_size) return false;
+    if (tail != 0) std::memcpy(image_.data() + position_, restore_->tails.data() + place_.tail_at, tail);
   }
-  if (tail != buffer().tail_size) return false;
-  if (tail != 0) std::memcpy(image_.data() + position_, restore_->tails.data() + place_.tail_at, tail);
+  finished_ = true;
   return true;
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "formats/etwp/column_set.h"
@@ -28,6 +29,7 @@ struct RestoreBuffers {
     uint64_t records = 0;
     uint64_t first_record = 0;  ///< offset; only with records
     uint64_t gap_size = 0;
+    uint64_t pad_distance = 0;  ///< buffers back to the one whose bytes the gaps are the difference to; 0 for none
     uint64_t tail_size = 0;  ///< stored bytes of the tail
     uint16_t cpu = 0;
 
@@ -74,8 +76,10 @@ class BufferAssembler {
   bool complete() const { return added_ == buffer().records; }
   /// Adds the next record; false if it does not fit.
   bool AddRecord(std::span<const std::byte> record);
-  /// The image, when complete; false if the parts do not fill it exactly.
-  bool Finish();
+  /// The image, when complete; false if the parts do not fill it exactly. `reference` is the image of the buffer that
+  /// pad_distance points at; empty without one.
+  bool Finish(std::span<const std::byte> reference);
+  bool finished() const { return finished_; }
   std::span<const std::byte> image() const { return image_; }
 
  private:
@@ -87,6 +91,8 @@ class BufferAssembler {
   size_t position_ = 0;  // end of what is in place
   size_t gap_used_ = 0;
   uint64_t added_ = 0;
+  bool finished_ = false;
+  std::vector<std::pair<size_t, size_t>> gap_places_;  // offset and size, of buffers with a reference
 };
 
 /// Where the parts of the buffer after that one start; the parts of buffer 0 start at 0.

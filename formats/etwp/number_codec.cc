@@ -1,0 +1,258 @@
+#include "formats/etwp/number_codec.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <unordered_map>
+
+#include "pipeline/byte_reader.h"
+
+namespace etwpipe::etwp {
+namespace {
+
+constexpr size_t kMaxVarint = 10;
+constexpr size_t kWholeSample = 4096;
+constexpr size_t kSampleParts = 4;
+constexpr size_t kSamplePart = kWholeSample / kSampleParts;
+constexpr int kTrialLevel = 3;
+// A dictionary must be shorter than that part of the column to be worth a look.
+constexpr size_t kMinRepeats = 2;
+
+size_t WidthOf(uint64_t value) { return (static_cast<size_t>(std::bit_width(value | 1)) + 7) / 8; }
+
+std::byte* PutVarint(std::byte* to, uint64_t value) {
+  while (value >= 0x80) {
+    *to++ = static_cast<std::byte>(value | 0x80);
+    value >>= 7;
+  }
+  *to++ = static_cast<std::byte>(value);
+  return to;
+}
+
+// Calls put(value) for each value, as it is or as its difference to the one before.
+template <typename Put>
+void ForEach(std::span<const uint64_t> values, bool delta, Put put) {
+  uint64_t previous = 0;
+  for (const uint64_t value : values) {
+    put(delta ? ZigZag(value - previous) : value);
+    previous = value;
+  }
+}
+
+uint64_t BitsOfAll(std::span<const uint64_t> values, bool delta) {
+  uint64_t all = 0;
+  ForEach(values, delta, [&](uint64_t value) { all |= value; });
+  return all;
+}
+
+void WriteVarints(std::span<const uint64_t> values, bool delta, std::vector<std::byte>& to) {
+  const size_t begin = to.size();
+  to.resize(begin + values.size() * kMaxVarint);
+  std::byte* at = to.data() + begin;
+  ForEach(values, delta, [&](uint64_t value) { at = PutVarint(at, value); });
+  to.resize(static_cast<size_t>(at - to.data()));
+}
+
+void WritePlanes(std::span<const uint64_t> values, bool delta, std::vector<std::byte>& to) {
+  const size_t width = WidthOf(BitsOfAll(values, delta));
+  to.push_back(static_cast<std::byte>(width));
+  const size_t begin = to.size();
+  to.resize(begin + width * values.size());
+  std::byte* at = to.data() + begin;
+  ForEach(values, delta, [&](uint64_t value) {
+    for (size_t plane = 0; plane < width; ++plane) at[plane * values.size()] = static_cast<std::byte>(value >> 8 * plane);
+    ++at;
+  });
+}
+
+void WriteFixed(std::span<const uint64_t> values, std::vector<std::byte>& to) {
+  const size_t width = WidthOf(BitsOfAll(values, false));
+  to.push_back(static_cast<std::byte>(width));
+  const size_t begin = to.size();
+  to.resize(begin + width * values.size());
+  std::byte* at = to.data() + begin;
+  for (const uint64_t value : values) {
+    std::memcpy(at, &value, width);
+    at += width;
+  }
+}
+
+void WriteDictionary(std::span<const uint64_t> values, std::vector<std::byte>& to) {
+  std::unordered_map<uint64_t, uint64_t> index;
+  std::vector<uint64_t> distinct;
+  std::vector<uint64_t> indexes;
+  indexes.reserve(values.size());
+  for (const uint64_t value : values) {
+    const auto [found, added] = index.try_emplace(value, distinct.size());
+    if (added) distinct.push_back(value);
+    indexes.push_back(found->second);
+  }
+  const uint64_t count = distinct.size();
+  WriteVarints(std::span(&count, 1), false, to);
+  WriteVarints(distinct, false, to);
+  WriteVarints(indexes, false, to);
+}
+
+// Bytes that an ideal coder of single bytes takes for them.
+double Entropy(const std::array<uint32_t, 256>& counts, size_t total) {
+  double bits = 0;
+  for (const uint32_t count : counts) {
+    if (count != 0) bits -= count * std::log2(static_cast<double>(count) / static_cast<double>(total));
+  }
+  return bits / 8;
+}
+
+size_t EntropyOf(std::span<const std::byte> bytes) {
+  std::array<uint32_t, 256> counts{};
+  for (const std::byte byte : bytes) ++counts[std::to_integer<size_t>(byte)];
+  return static_cast<size_t>(Entropy(counts, bytes.size())) + 1;
+}
+
+// The same, each plane by itself.
+size_t EntropyOfPlanes(std::span<const uint64_t> values, bool delta) {
+  const size_t width = WidthOf(BitsOfAll(values, delta));
+  double total = 0;
+  for (size_t plane = 0; plane < width; ++plane) {
+    std::array<uint32_t, 256> counts{};
+    ForEach(values, delta, [&](uint64_t value) { ++counts[value >> 8 * plane & 0xFF]; });
+    total += Entropy(counts, values.size());
+  }
+  return static_cast<size_t>(total) + 1;
+}
+
+}  // namespace
+
+NumberEncoder::NumberEncoder(Effort effort) : effort_(effort), context_(ZSTD_createCCtx(), &ZSTD_freeCCtx) {}
+
+std::vector<std::pair<size_t, size_t>> NumberEncoder::Sample(size_t count) {
+  if (count <= kWholeSample) return {{0, count}};
+  std::vector<std::pair<size_t, size_t>> parts;
+  for (size_t part = 0; part < kSampleParts; ++part) {
+    const size_t begin = (count - kSamplePart) / (kSampleParts - 1) * part;
+    parts.emplace_back(begin, begin + kSamplePart);
+  }
+  return parts;
+}
+
+size_t NumberEncoder::CostOf(std::span<const std::byte> bytes) {
+  if (effort_ == Effort::kEstimate || context_ == nullptr) return EntropyOf(bytes);
+  packed_.resize(ZSTD_compressBound(bytes.size()));
+  const size_t size =
+      ZSTD_compressCCtx(context_.get(), packed_.data(), packed_.size(), bytes.data(), bytes.size(), kTrialLevel);
+  return ZSTD_isError(size) ? bytes.size() : size;
+}
+
+size_t NumberEncoder::Estimate(std::span<const uint64_t> values) {
+  return std::min(EntropyOfPlanes(values, false), EntropyOfPlanes(values, true));
+}
+
+NumberEncoder::Choice NumberEncoder::Choose(std::span<const uint64_t> values) {
+  const bool constant = std::all_of(values.begin(), values.end(), [&](uint64_t v) { return v == values.front(); });
+  if (constant) return {v1::ENCODING_CONSTANT, values.front() == 0 ? size_t{0} : size_t{1}};
+  const auto parts = Sample(values.size());
+  sample_.clear();
+  for (const auto& [begin, end] : parts) {
+    sample_.insert(sample_.end(), values.begin() + static_cast<ptrdiff_t>(begin),
+                   values.begin() + static_cast<ptrdiff_t>(end));
+  }
+  Choice best{v1::ENCODING_VARINT, SIZE_MAX};
+  const auto take = [&](v1::Encoding encoding, size_t cost) {
+    if (cost < best.cost) best = {encoding, cost};
+  };
+  const auto try_out = [&](v1::Encoding encoding) {
+    bytes_.clear();
+    Write(sample_, encoding, bytes_);
+    take(encoding, CostOf(bytes_));
+  };
+  const bool small = BitsOfAll(sample_, false) < 0x80;
+  try_out(v1::ENCODING_VARINT);
+  try_out(v1::ENCODING_DELTA_VARINT);
+  if (effort_ == Effort::kEstimate) {
+    if (!small) take(v1::ENCODING_PLANES, EntropyOfPlanes(sample_, false));
+    take(v1::ENCODING_DELTA_PLANES, EntropyOfPlanes(sample_, true));
+    return best;
+  }
+  try_out(v1::ENCODING_DELTA_PLANES);
+  if (small) return best;
+  try_out(v1::ENCODING_PLANES);
+  try_out(v1::ENCODING_FIXED);
+  std::vector<uint64_t> sorted(sample_);
+  std::sort(sorted.begin(), sorted.end());
+  const auto distinct = static_cast<size_t>(std::unique(sorted.begin(), sorted.end()) - sorted.begin());
+  if (distinct * kMinRepeats <= sample_.size()) try_out(v1::ENCODING_DICTIONARY);
+  return best;
+}
+
+void NumberEncoder::Write(std::span<const uint64_t> values, v1::Encoding encoding, std::vector<std::byte>& to) {
+  switch (encoding) {
+    case v1::ENCODING_CONSTANT: WriteVarints(values.first(1), false, to); break;
+    case v1::ENCODING_DELTA_VARINT: WriteVarints(values, true, to); break;
+    case v1::ENCODING_PLANES: WritePlanes(values, false, to); break;
+    case v1::ENCODING_DELTA_PLANES: WritePlanes(values, true, to); break;
+    case v1::ENCODING_FIXED: WriteFixed(values, to); break;
+    case v1::ENCODING_DICTIONARY: WriteDictionary(values, to); break;
+    default: WriteVarints(values, false, to);
+  }
+}
+
+bool NumberCursor::Open(uint32_t encoding, std::span<const std::byte> bytes) {
+  *this = NumberCursor();
+  encoding_ = encoding;
+  at_ = bytes.data();
+  end_ = at_ + bytes.size();
+  switch (encoding) {
+    case v1::ENCODING_CONSTANT: return Varint(previous_) && at_ == end_;
+    case v1::ENCODING_VARINT:
+    case v1::ENCODING_DELTA_VARINT: return true;
+    case v1::ENCODING_PLANES:
+    case v1::ENCODING_DELTA_PLANES:
+    case v1::ENCODING_FIXED: {
+      if (bytes.empty()) return false;
+      width_ = std::to_integer<size_t>(*at_++);
+      if (width_ == 0 || width_ > 8 || (bytes.size() - 1) % width_ != 0) return false;
+      stride_ = (bytes.size() - 1) / width_;
+      // Planes are read along the first one.
+      if (encoding != v1::ENCODING_FIXED) end_ = at_ + stride_;
+      return true;
+    }
+    case v1::ENCODING_DICTIONARY: {
+      uint64_t count = 0;
+      if (!Varint(count) || count > bytes.size()) return false;
+      dictionary_ = std::make_shared<std::vector<uint64_t>>(count);
+      return std::all_of(dictionary_->begin(), dictionary_->end(), [&](uint64_t& value) { return Varint(value); });
+    }
+    default: return false;
+  }
+}
+
+bool NumberCursor::LongVarint(uint64_t& value) {
+  uint64_t result = 0;
+  for (int shift = 0; shift < 64; shift += 7) {
+    if (at_ == end_) return false;
+    const auto byte = std::to_integer<uint64_t>(*at_++);
+    if (shift == 63 && byte > 1) return false;
+    result |= (byte & 0x7F) << shift;
+    if (byte < 0x80) {
+      value = result;
+      return true;
+    }
+  }
+  return false;
+}
+
+bool NumberCursor::Other(uint64_t& value) {
+  if (encoding_ == v1::ENCODING_FIXED) {
+    if (at_ == end_) return false;
+    value = 0;
+    std::memcpy(&value, at_, width_);
+    at_ += width_;
+    return true;
+  }
+  if (encoding_ != v1::ENCODING_DICTIONARY || !Varint(value) || value >= dictionary_->size()) return false;
+  value = (*dictionary_)[value];
+  return true;
+}
+
+}  // namespace etwpipe::etwp

@@ -1,0 +1,116 @@
+// Columns of numbers as bytes: the encodings, and which of them suits a column (FORMAT.md, "Columns").
+#pragma once
+
+#include <zstd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "proto/archive.pb.h"
+
+namespace etwpipe::etwp {
+
+constexpr uint64_t ZigZag(uint64_t difference) { return difference << 1 ^ (difference >> 63 != 0 ? ~uint64_t{0} : 0); }
+constexpr uint64_t UnZigZag(uint64_t value) { return value >> 1 ^ ((value & 1) != 0 ? ~uint64_t{0} : 0); }
+
+/// How much a writer tries: estimates only, or samples through zstd.
+enum class Effort : uint8_t { kEstimate, kTrial };
+
+/// Chooses encodings and writes them. Keeps its working memory; the same values always give the same choice.
+class NumberEncoder {
+ public:
+  explicit NumberEncoder(Effort effort = Effort::kEstimate);
+  void set_effort(Effort effort) { effort_ = effort; }
+  Effort effort() const { return effort_; }
+
+  struct Choice {
+    v1::Encoding encoding = v1::ENCODING_VARINT;
+    size_t cost = 0;  ///< bytes that the looked-at part takes, about; to compare columns of the same length
+  };
+  /// The encoding that makes `values` (at least one) smallest, judged by the values at Sample()'s places.
+  Choice Choose(std::span<const uint64_t> values);
+  /// A rougher cost, for sorting out what is not worth a trial.
+  size_t Estimate(std::span<const uint64_t> values);
+  /// Ranges of a column of `count` values that are looked at: (begin, end), ascending, all of a short column.
+  static std::vector<std::pair<size_t, size_t>> Sample(size_t count);
+  /// Appends the bytes of the column.
+  static void Write(std::span<const uint64_t> values, v1::Encoding encoding, std::vector<std::byte>& to);
+
+ private:
+  size_t CostOf(std::span<const std::byte> bytes);
+
+  Effort effort_;
+  std::unique_ptr<ZSTD_CCtx, size_t (*)(ZSTD_CCtx*)> context_;
+  std::vector<uint64_t> sample_;
+  std::vector<std::byte> bytes_;
+  std::vector<std::byte> packed_;
+};
+
+/// Gives the values of a column one by one. Any bytes are safe. Copyable; the bytes must outlive it.
+class NumberCursor {
+ public:
+  /// Zeros without end: a column that is absent.
+  NumberCursor() = default;
+  /// False if the bytes cannot be such a column.
+  bool Open(uint32_t encoding, std::span<const std::byte> bytes);
+
+  /// The next value; false at the end or on bytes that make no sense.
+  bool Next(uint64_t& value) {
+    switch (encoding_) {
+      case v1::ENCODING_CONSTANT: value = previous_; return true;
+      case v1::ENCODING_VARINT: return Varint(value);
+      case v1::ENCODING_DELTA_VARINT:
+        if (!Varint(value)) return false;
+        value = previous_ += UnZigZag(value);
+        return true;
+      case v1::ENCODING_PLANES: return Planes(value);
+      case v1::ENCODING_DELTA_PLANES:
+        if (!Planes(value)) return false;
+        value = previous_ += UnZigZag(value);
+        return true;
+      default: return Other(value);
+    }
+  }
+  /// Whether every value was taken; always true of a column that has no end.
+  bool at_end() const { return at_ == end_; }
+
+ private:
+  bool Varint(uint64_t& value) {
+    if (at_ == end_) return false;
+    const auto byte = std::to_integer<uint64_t>(*at_);
+    if (byte >= 0x80) return LongVarint(value);
+    ++at_;
+    value = byte;
+    return true;
+  }
+  bool LongVarint(uint64_t& value);
+  bool Planes(uint64_t& value) {
+    if (at_ == end_) return false;
+    uint64_t result = 0;
+    const std::byte* from = at_++;
+    for (size_t plane = 0; plane < width_; ++plane, from += stride_) {
+      result |= std::to_integer<uint64_t>(*from) << (8 * plane);
+    }
+    value = result;
+    return true;
+  }
+  bool Other(uint64_t& value);
+
+  uint32_t encoding_ = v1::ENCODING_CONSTANT;
+  size_t width_ = 0;
+  size_t stride_ = 0;
+  uint64_t previous_ = 0;
+  const std::byte* at_ = nullptr;
+  const std::byte* end_ = nullptr;
+  std::shared_ptr<std::vector<uint64_t>> dictionary_;
+};
+
+/// Whether this version can read it.
+constexpr bool IsKnownEncoding(uint32_t encoding) {
+  return encoding >= v1::ENCODING_BYTES && encoding <= v1::ENCODING_DICTIONARY;
+}
+
+}  // namespace etwpipe::etwp

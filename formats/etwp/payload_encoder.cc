@@ -1,0 +1,208 @@
+#include "formats/etwp/payload_encoder.h"
+
+#include <algorithm>
+
+namespace etwpipe::etwp {
+namespace {
+
+using v1::LayoutField;
+
+// Earlier fields of the payload that are looked at as predictions, the nearest ones.
+constexpr size_t kMaxFieldCandidates = 6;
+// Predictions that survive the estimate and go into the trial.
+constexpr size_t kTrials = 3;
+
+constexpr uint32_t FieldColumnOf(uint32_t kind, size_t field) { return kind | static_cast<uint32_t>(field) << 16; }
+
+}  // namespace
+
+void PayloadEncoder::Start(std::span<const PayloadLayout* const> layouts) {
+  state_.Start(layouts);
+  tables_.clear();
+  kinds_.resize(layouts.size());
+  for (size_t i = 0; i < layouts.size(); ++i) {
+    Kind& kind = kinds_[i];
+    kind.layout = layouts[i];
+    kind.facts.clear();
+    kind.fields.clear();
+    if (layouts[i] == nullptr) continue;
+    kind.fields.resize(layouts[i]->fields.size());
+    for (size_t f = 0; f < kind.fields.size(); ++f) {
+      const auto& field = layouts[i]->fields[f];
+      if (!field.number() && !field.is_struct()) kind.fields[f].table = &tables_[{field.context, field.text}];
+    }
+  }
+}
+
+uint64_t PayloadEncoder::Add(size_t kind_index, std::span<const std::byte> payload, const HeaderFacts& facts) {
+  Kind& kind = kinds_[kind_index];
+  const PayloadLayout& layout = *kind.layout;
+  if (!splitter_.Split(layout, payload)) return 1;
+  kind.facts.push_back(facts);
+  scalars_.assign(layout.fields.size(), 0);
+  for (size_t i = 0; i < kind.fields.size(); ++i) {
+    kind.fields[i].previous = 0;
+    if (layout.fields[i].pair) kind.fields[i].starts.push_back(kind.fields[i].values.size());
+  }
+  std::span<uint64_t> row;
+  std::span<const uint64_t> below;
+  bool have_row = false;
+  for (const FieldValue& value : splitter_.values()) {
+    FieldColumn& column = kind.fields[value.field];
+    if (value.is_count) {
+      column.counts.push_back(value.number);
+      continue;
+    }
+    const auto& field = layout.fields[value.field];
+    uint64_t stored = value.number;
+    uint64_t remembered = value.number;
+    if (column.table != nullptr) {
+      bool added = false;
+      const uint64_t entry = column.table->Intern(value.bytes, added);
+      stored = entry << 1 | (added ? 1 : 0);
+      remembered = entry + 1;
+    }
+    column.values.push_back(stored);
+    if (field.repeated) {
+      column.last.push_back(column.previous);
+      column.previous = remembered;
+      continue;
+    }
+    column.last.push_back(state_.last(field.context));
+    scalars_[value.field] = remembered;
+    if (have_row) {
+      const size_t slot = state_.slot(kind_index, value.field);
+      column.row.push_back(row.empty() ? 0 : row[slot]);
+      column.below.push_back(below.empty() ? 0 : below[slot]);
+    }
+    if (layout.key == value.field + 1u) {
+      row = state_.Row(kind_index, value.number);
+      below = state_.Below(kind_index, value.number);
+      have_row = true;
+    }
+  }
+  state_.Update(kind_index, scalars_, row);
+  const size_t left = payload.size() - splitter_.used();
+  return left == 0 ? 0 : left + 1;
+}
+
+uint64_t PayloadEncoder::PredictionAt(const Kind& kind, const FieldColumn& column, size_t at,
+                                      uint32_t prediction) const {
+  switch (prediction) {
+    case kFromLast: return column.last[at];
+    case kFromRow: return column.row[at];
+    case kFromNearest: return column.below[at];
+    case kFromTimestamp: return kind.facts[at].timestamp;
+    case kFromPrevious: return kind.facts[at].previous_timestamp;
+    case kFromTid: return kind.facts[at].tid;
+    case kFromPid: return kind.facts[at].pid;
+    default: return kind.fields[prediction - kFromField].values[at];
+  }
+}
+
+uint64_t PayloadEncoder::ValueAt(const Kind& kind, size_t index, size_t at, uint32_t prediction) const {
+  const FieldColumn& column = kind.fields[index];
+  const uint64_t value = column.values[at];
+  if (column.table == nullptr) {
+    if (prediction == kNoPrediction) return value;
+    return PackDifference(value - PredictionAt(kind, column, at, prediction), kind.layout->fields[index].width);
+  }
+  const uint64_t entry = value >> 1;
+  const bool added = (value & 1) != 0;
+  if (prediction == kNoPrediction) return added ? 0 : entry + 1;
+  if (!added && PredictionAt(kind, column, at, prediction) == entry + 1) return 0;
+  return added ? 1 : entry + 2;
+}
+
+std::pair<uint32_t, size_t> PayloadEncoder::ChoosePrediction(const Kind& kind, size_t index,
+                                                            NumberEncoder& numbers) {
+  const FieldColumn& column = kind.fields[index];
+  const auto& field = kind.layout->fields[index];
+  const size_t count = column.values.size();
+  std::vector<uint32_t> candidates = {kNoPrediction, kFromLast};
+  if (column.row.size() == count) candidates.insert(candidates.end(), {kFromRow, kFromNearest});
+  if (field.number() && !field.repeated) {
+    if (field.width == 8) candidates.insert(candidates.end(), {kFromTimestamp, kFromPrevious});
+    if (field.width == 4) candidates.insert(candidates.end(), {kFromTid, kFromPid});
+    for (size_t i = index, taken = 0; i-- > 0 && taken < kMaxFieldCandidates;) {
+      const auto& other = kind.layout->fields[i];
+      if (!other.number() || other.repeated || other.width != field.width) continue;
+      candidates.push_back(static_cast<uint32_t>(kFromField + i));
+      ++taken;
+    }
+  }
+  const auto parts = NumberEncoder::Sample(count);
+  const auto sample = [&](uint32_t prediction) {
+    column_.clear();
+    for (const auto& [begin, end] : parts) {
+      for (size_t at = begin; at < end; ++at) column_.push_back(ValueAt(kind, index, at, prediction));
+    }
+  };
+  std::vector<std::pair<size_t, uint32_t>> costs;
+  for (const uint32_t prediction : candidates) {
+    sample(prediction);
+    costs.emplace_back(numbers.Estimate(column_), prediction);
+  }
+  std::sort(costs.begin(), costs.end());
+  const auto scaled = [&](std::pair<size_t, uint32_t> choice) {
+    sample(choice.second);
+    return std::pair(choice.second, choice.first * count / column_.size());
+  };
+  if (numbers.effort() == Effort::kEstimate) return scaled(costs.front());
+  if (costs.size() > kTrials) costs.resize(kTrials);
+  for (auto& [cost, prediction] : costs) {
+    sample(prediction);
+    cost = numbers.Choose(column_).cost;
+  }
+  return scaled(*std::min_element(costs.begin(), costs.end()));
+}
+
+void PayloadEncoder::FillPaired(const Kind& kind, size_t index) {
+  const FieldColumn& first = kind.fields[index];
+  const FieldColumn& second = kind.fields[index + 1];
+  const size_t widths[] = {kind.layout->fields[index].width, kind.layout->fields[index + 1].width};
+  column_.clear();
+  for (size_t array = 0; array < first.starts.size(); ++array) {
+    const size_t end = array + 1 < first.starts.size() ? first.starts[array + 1] : first.values.size();
+    PairState states[2];
+    for (size_t at = first.starts[array]; at < end; ++at) {
+      column_.push_back(states[0].Pack(first.values[at], widths[0]));
+      column_.push_back(states[1].Pack(second.values[at], widths[1]));
+    }
+  }
+}
+
+void PayloadEncoder::WriteKind(size_t kind_index, uint32_t number, ColumnWriter& columns) {
+  Kind& kind = kinds_[kind_index];
+  for (size_t index = 0; index < kind.fields.size(); ++index) {
+    FieldColumn& column = kind.fields[index];
+    const uint32_t of = FieldColumnOf(number, index);
+    columns.AddNumbers(v1::COLUMN_FIELD_COUNT, of, column.counts);
+    if (column.values.empty()) continue;
+    const auto [prediction, cost] = ChoosePrediction(kind, index, columns.numbers());
+    if (kind.layout->fields[index].pair) {
+      const auto [other, other_cost] = ChoosePrediction(kind, index + 1, columns.numbers());
+      FillPaired(kind, index);
+      const auto parts = NumberEncoder::Sample(column_.size());
+      size_t looked_at = 0;
+      for (const auto& [begin, end] : parts) looked_at += end - begin;
+      const size_t paired = columns.numbers().effort() == Effort::kEstimate ? columns.numbers().Estimate(column_)
+                                                                            : columns.numbers().Choose(column_).cost *
+                                                                                  column_.size() / looked_at;
+      if (paired < cost + other_cost) {
+        columns.AddNumbers(v1::COLUMN_FIELD, of, column_, kPaired);
+        ++index;
+        continue;
+      }
+    }
+    column_.clear();
+    for (size_t at = 0; at < column.values.size(); ++at) column_.push_back(ValueAt(kind, index, at, prediction));
+    columns.AddNumbers(v1::COLUMN_FIELD, of, column_, prediction);
+  }
+}
+
+void PayloadEncoder::WriteTables(ColumnWriter& columns) const {
+  for (const auto& [key, table] : tables_) table.Write(key.first, key.second, columns);
+}
+
+}  // namespace etwpipe::etwp

@@ -1,0 +1,60 @@
+// Payloads of a block to columns of their fields (FORMAT.md, "Payloads").
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "formats/etwp/column_set.h"
+#include "formats/etwp/payload_layout.h"
+#include "formats/etwp/payload_splitter.h"
+#include "formats/etwp/prediction.h"
+#include "formats/etwp/value_tables.h"
+
+namespace etwpipe::etwp {
+
+/// Collects the payloads of a block, then writes their columns. Views the payloads.
+class PayloadEncoder {
+ public:
+  /// `layouts`: one per kind of the block, null where it has none.
+  void Start(std::span<const PayloadLayout* const> layouts);
+  /// Takes the next event's payload, of a kind with a layout. Returns the value of COLUMN_PAYLOAD_FORM.
+  uint64_t Add(size_t kind, std::span<const std::byte> payload, const HeaderFacts& facts);
+  /// Writes the columns of a kind, which has that number in the file.
+  void WriteKind(size_t kind, uint32_t number, ColumnWriter& columns);
+  /// Writes the tables.
+  void WriteTables(ColumnWriter& columns) const;
+
+ private:
+  struct FieldColumn {
+    std::vector<uint64_t> values;  // numbers; or 2 * table entry + 1 if it is new there
+    std::vector<uint64_t> last;    // what kFromLast predicts for each
+    std::vector<uint64_t> row;     // what kFromRow does; empty where it cannot
+    std::vector<uint64_t> below;   // what kFromNearest does
+    std::vector<uint64_t> counts;
+    std::vector<size_t> starts;  // of a pair's first array: where each array starts in values
+    uint64_t previous = 0;       // of an array in the payload at hand
+    TableWriter* table = nullptr;
+  };
+  struct Kind {
+    const PayloadLayout* layout = nullptr;
+    std::vector<FieldColumn> fields;
+    std::vector<HeaderFacts> facts;  // per payload that has fields
+  };
+
+  uint64_t ValueAt(const Kind& kind, size_t field, size_t at, uint32_t prediction) const;
+  uint64_t PredictionAt(const Kind& kind, const FieldColumn& column, size_t at, uint32_t prediction) const;
+  /// The prediction, and about what the column costs with it.
+  std::pair<uint32_t, size_t> ChoosePrediction(const Kind& kind, size_t field, NumberEncoder& numbers);
+  void FillPaired(const Kind& kind, size_t field);
+
+  PayloadSplitter splitter_;
+  PredictionState state_;
+  std::vector<Kind> kinds_;
+  Tables<TableWriter> tables_;
+  std::vector<uint64_t> scalars_;
+  std::vector<uint64_t> column_;
+};
+
+}  // namespace etwpipe::etwp

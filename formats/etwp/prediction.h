@@ -1,0 +1,105 @@
+// What fields are predicted from: the same while a block is written and read (FORMAT.md, "Predictions").
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "formats/etwp/payload_layout.h"
+
+namespace etwpipe::etwp {
+
+/// ColumnDirectory.prediction of a column of fields.
+enum Prediction : uint32_t {
+  kNoPrediction = 0,
+  kFromLast = 1,       ///< the last value of the context; in an array the element before in the same payload
+  kFromRow = 2,        ///< the value in the row with the same key
+  kFromTimestamp = 3,  ///< the timestamp of the event
+  kFromPrevious = 4,   ///< the timestamp of the event before on the processor
+  kFromTid = 5,        ///< the thread that the event names or else the last one named on its processor
+  kFromPid = 6,        ///< its process
+  kPaired = 7,         ///< with the next field, which is such an array too: elements in turn (FORMAT.md, "Pairs")
+  kFromNearest = 8,    ///< the value in the row with the largest key below this one's
+  kFromField = 16,     ///< this and above: the value of field n - 16 of the same payload
+};
+
+/// What the header of an event says, for predictions of its payload.
+struct HeaderFacts {
+  uint64_t timestamp = 0;
+  uint64_t previous_timestamp = 0;  ///< of the event before on the processor, 0 for the first of the block
+  uint64_t tid = 0;
+  uint64_t pid = 0;
+};
+
+/// Memory of values by context and by key. Starts anew with each block.
+class PredictionState {
+ public:
+  /// Rows hold at most this many values together; keys beyond have no row.
+  static constexpr size_t kMaxRowValues = size_t{1} << 22;
+
+  /// `layouts`: one per kind of the block, null where it has none. They must outlive the block.
+  void Start(std::span<const PayloadLayout* const> layouts);
+
+  uint64_t last(uint32_t context) const { return last_[context]; }
+  /// The row of the key in a payload of `kind`, made if it is new; empty if there is none. Valid until the next call.
+  std::span<uint64_t> Row(size_t kind, uint64_t key);
+  /// The row with the largest key below that one; empty if there is none.
+  std::span<const uint64_t> Below(size_t kind, uint64_t key) const;
+  /// Where a row keeps the field of a kind that has a key.
+  size_t slot(size_t kind, size_t field) const { return kinds_[kind].slots[field]; }
+  /// After a payload: its values by field, of those outside arrays. Tables count from 1 here.
+  void Update(size_t kind, std::span<const uint64_t> values, std::span<uint64_t> row);
+
+ private:
+  struct KeyTable {
+    size_t stride = 0;
+    std::map<uint64_t, size_t> rows;  // key to the place in values
+    std::vector<uint64_t> values;
+  };
+  struct Kind {
+    const PayloadLayout* layout = nullptr;
+    size_t table = 0;
+    std::vector<size_t> slots;  // per field
+  };
+  std::vector<uint64_t> last_;  // by context
+  std::vector<Kind> kinds_;
+  std::vector<KeyTable> tables_;
+  size_t row_values_ = 0;
+};
+
+/// The bits of a number of `width` bytes.
+constexpr uint64_t WidthMask(size_t width) { return width >= 8 ? ~uint64_t{0} : (uint64_t{1} << 8 * width) - 1; }
+/// What an element of a pair of arrays is told from: the last element that was no marker. The three largest numbers are
+/// markers, as offsets that are none have them.
+struct PairState {
+  static constexpr uint64_t kMarkers = 3;
+  uint64_t previous = 0;
+
+  uint64_t Pack(uint64_t value, size_t width);
+  uint64_t Unpack(uint64_t code, size_t width);
+};
+
+/// A difference of two such numbers as it stands in a column.
+constexpr uint64_t PackDifference(uint64_t difference, size_t width) {
+  const int shift = static_cast<int>(64 - 8 * width);
+  const auto wide = static_cast<uint64_t>(static_cast<int64_t>(difference << shift) >> shift);
+  return wide << 1 ^ (wide >> 63 != 0 ? ~uint64_t{0} : 0);
+}
+
+inline uint64_t PairState::Pack(uint64_t value, size_t width) {
+  const uint64_t below = WidthMask(width) - value;
+  if (below < kMarkers) return below;
+  const uint64_t code = kMarkers + PackDifference(value - previous, width);
+  previous = value;
+  return code;
+}
+inline uint64_t PairState::Unpack(uint64_t code, size_t width) {
+  if (code < kMarkers) return WidthMask(width) - code;
+  code -= kMarkers;
+  previous = (previous + (code >> 1 ^ ((code & 1) != 0 ? ~uint64_t{0} : 0))) & WidthMask(width);
+  return previous;
+}
+
+}  // namespace etwpipe::etwp

@@ -1,0 +1,132 @@
+#include "formats/etwp/number_codec.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <random>
+
+namespace etwpipe::etwp {
+namespace {
+
+constexpr v1::Encoding kEncodings[] = {v1::ENCODING_VARINT,       v1::ENCODING_DELTA_VARINT, v1::ENCODING_PLANES,
+                                       v1::ENCODING_DELTA_PLANES, v1::ENCODING_FIXED,        v1::ENCODING_DICTIONARY};
+
+std::vector<std::vector<uint64_t>> Columns() {
+  constexpr uint64_t kMax = std::numeric_limits<uint64_t>::max();
+  std::vector<std::vector<uint64_t>> columns = {
+      {0}, {1}, {kMax}, {0, kMax, 0}, {127, 128, 255, 256, 65535, 65536}, {kMax, kMax - 1, kMax - 2}};
+  std::mt19937_64 random(7);
+  for (const int bits : {1, 7, 8, 9, 31, 32, 33, 63, 64}) {
+    auto& column = columns.emplace_back(5'000);
+    for (auto& value : column) value = random() >> (64 - bits);
+  }
+  auto& few = columns.emplace_back(10'000);
+  for (auto& value : few) value = 0xFFFF800000000000 + random() % 5 * 0x1234567;
+  return columns;
+}
+
+std::vector<std::byte> Write(std::span<const uint64_t> values, v1::Encoding encoding) {
+  std::vector<std::byte> bytes;
+  NumberEncoder::Write(values, encoding, bytes);
+  return bytes;
+}
+
+TEST(NumberCodec, EveryEncodingGivesEveryColumnBack) {
+  for (const auto encoding : kEncodings) {
+    for (const auto& column : Columns()) {
+      const auto bytes = Write(column, encoding);
+      NumberCursor cursor;
+      ASSERT_TRUE(cursor.Open(encoding, bytes));
+      for (const uint64_t expected : column) {
+        EXPECT_FALSE(cursor.at_end());
+        uint64_t value = 0;
+        ASSERT_TRUE(cursor.Next(value)) << encoding;
+        ASSERT_EQ(value, expected) << encoding;
+      }
+      EXPECT_TRUE(cursor.at_end());
+      uint64_t value = 0;
+      EXPECT_FALSE(cursor.Next(value));
+    }
+  }
+}
+
+TEST(NumberCodec, TheChosenEncodingGivesTheColumnBack) {
+  for (const Effort effort : {Effort::kEstimate, Effort::kTrial}) {
+    NumberEncoder encoder(effort);
+    for (const auto& column : Columns()) {
+      const auto choice = encoder.Choose(column);
+      const auto bytes = Write(column, choice.encoding);
+      NumberCursor cursor;
+      ASSERT_TRUE(cursor.Open(choice.encoding, bytes));
+      for (const uint64_t expected : column) {
+        uint64_t value = 0;
+        ASSERT_TRUE(cursor.Next(value));
+        ASSERT_EQ(value, expected);
+      }
+      EXPECT_TRUE(cursor.at_end());
+    }
+  }
+}
+
+TEST(NumberCodec, AConstantIsSeen) {
+  NumberEncoder encoder;
+  EXPECT_EQ(encoder.Choose(std::vector<uint64_t>(100, 42)).encoding, v1::ENCODING_CONSTANT);
+  std::vector<uint64_t> almost(100'000, 42);
+  almost[77'777] = 41;
+  EXPECT_NE(encoder.Choose(almost).encoding, v1::ENCODING_CONSTANT);
+}
+
+TEST(NumberCodec, StepsAreToldByTheirDifferences) {
+  std::vector<uint64_t> steps;
+  for (uint64_t i = 0; i < 3'000; ++i) steps.push_back(0xFFFFF80012340000 + i * 0x40);
+  for (const Effort effort : {Effort::kEstimate, Effort::kTrial}) {
+    NumberEncoder encoder(effort);
+    const auto encoding = encoder.Choose(steps).encoding;
+    EXPECT_TRUE(encoding == v1::ENCODING_DELTA_VARINT || encoding == v1::ENCODING_DELTA_PLANES) << encoding;
+  }
+}
+
+TEST(NumberCodec, SamplesLieInsideAndAscend) {
+  for (const size_t count : {size_t{1}, size_t{4096}, size_t{4097}, size_t{1'000'003}}) {
+    size_t end = 0;
+    for (const auto& [begin, stop] : NumberEncoder::Sample(count)) {
+      EXPECT_GE(begin, end);
+      EXPECT_GT(stop, begin);
+      end = stop;
+    }
+    EXPECT_EQ(end, count);
+  }
+}
+
+// Cut anywhere, or with any byte changed: other values, or an end, but no reading past the bytes.
+TEST(NumberCodec, BytesThatMakeNoSenseEnd) {
+  const std::vector<uint64_t> column = {1, 300, 70'000, 5, 5, 5, 0xFFFFFFFFFFFF, 2, 2};
+  for (const auto encoding : kEncodings) {
+    const auto good = Write(column, encoding);
+    const auto drain = [&](const std::vector<std::byte>& bytes) {
+      NumberCursor cursor;
+      if (!cursor.Open(encoding, bytes)) return;
+      uint64_t value = 0;
+      size_t taken = 0;
+      while (cursor.Next(value)) ASSERT_LE(++taken, bytes.size());
+    };
+    for (size_t size = 0; size < good.size(); ++size) {
+      drain(std::vector<std::byte>(good.begin(), good.begin() + static_cast<ptrdiff_t>(size)));
+    }
+    for (size_t at = 0; at < good.size(); ++at) {
+      for (int bit = 0; bit < 8; ++bit) {
+        auto bytes = good;
+        bytes[at] ^= static_cast<std::byte>(1 << bit);
+        drain(bytes);
+      }
+    }
+  }
+  NumberCursor cursor;
+  EXPECT_FALSE(cursor.Open(v1::ENCODING_PLANES, {}));
+  EXPECT_FALSE(cursor.Open(v1::ENCODING_BYTES, {}));
+  const std::byte wide[] = {std::byte{9}, std::byte{0}};
+  EXPECT_FALSE(cursor.Open(v1::ENCODING_FIXED, wide));
+}
+
+}  // namespace
+}  // namespace etwpipe::etwp
