@@ -52,14 +52,16 @@ struct KindCursor {
   NumberCursor timestamps;
   uint32_t timestamp_base = kSinceEvent;
   NumberCursor extended_counts;
-  NumberCursor extended;
+  NumberCursor extended_parts;
+  NumberCursor extended_sizes;
+  std::span<const std::byte> extended;
   NumberCursor forms;
   NumberCursor payload_sizes;
   std::span<const std::byte> payload;
 
   bool at_end() const {
-    return timestamps.at_end() && extended_counts.at_end() && extended.at_end() && forms.at_end() &&
-           payload_sizes.at_end() && payload.empty();
+    return timestamps.at_end() && extended_counts.at_end() && extended_parts.at_end() && extended_sizes.at_end() &&
+           extended.empty() && forms.at_end() && payload_sizes.at_end() && payload.empty();
   }
 };
 
@@ -142,7 +144,9 @@ class Decoding {
       cursor.timestamp_base = columns_.PredictionOf(v1::COLUMN_TIMESTAMP, number);
       if (cursor.timestamp_base > kSinceKindOnCpu) return false;
       if (!columns_.Cursor(v1::COLUMN_EXTENDED_COUNT, number, cursor.extended_counts)) return false;
-      if (!columns_.Cursor(v1::COLUMN_EXTENDED, number, cursor.extended)) return false;
+      if (!columns_.Cursor(v1::COLUMN_EXTENDED_PART, number, cursor.extended_parts)) return false;
+      if (!columns_.Cursor(v1::COLUMN_EXTENDED_SIZE, number, cursor.extended_sizes)) return false;
+      if (!columns_.Bytes(v1::COLUMN_EXTENDED, number, cursor.extended)) return false;
       if (!columns_.Cursor(v1::COLUMN_PAYLOAD_FORM, number, cursor.forms)) return false;
       if (!columns_.Cursor(v1::COLUMN_PAYLOAD_SIZE, number, cursor.payload_sizes)) return false;
       if (!columns_.Bytes(v1::COLUMN_PAYLOAD, number, cursor.payload)) return false;
@@ -226,14 +230,19 @@ class Decoding {
   }
 
   bool AddExtended(KindCursor& cursor, std::byte* to, size_t& size) {
+    // Version 1 has bytes in place of parts.
+    uint64_t bytes = 0;
+    if (!cursor.extended_sizes.Next(bytes) || bytes > cursor.extended.size()) return false;
+    if (!Append(cursor.extended.first(bytes), to, size)) return false;
+    cursor.extended = cursor.extended.subspan(bytes);
     uint64_t parts = 0;
     // A part without bytes is none.
     if (!cursor.extended_counts.Next(parts) || parts > etl::kMaxRecordSize) return false;
     for (; parts > 0; --parts) {
       uint64_t entry = 0;
-      if (!cursor.extended.Next(entry)) return false;
+      if (!cursor.extended_parts.Next(entry)) return false;
       if (entry == 0) {
-        if (!extended_table_.Advance()) return false;
+        if (extended_table_.size() == kMaxTableEntries || !extended_table_.Advance()) return false;
         entry = extended_table_.size();
       }
       if (entry > extended_table_.size() || extended_table_.entry(entry - 1).empty()) return false;

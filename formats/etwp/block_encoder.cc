@@ -18,6 +18,9 @@ namespace {
 
 using v1::Slot;
 
+// Kinds of a block that are found at fault one by one, each by writing the block again.
+constexpr size_t kMaxRetries = 4;
+
 const RecordTemplate& RawTemplate() {
   static const RecordTemplate raw;
   return raw;
@@ -205,7 +208,7 @@ void BlockEncoder::AddKindColumns(std::span<const BlockRow> rows, const v1::Bloc
     const RecordTemplate& made = *rows[indexes.front()].kind;
     const size_t header = made.header_size();
     columns_.AddNumbers(v1::COLUMN_EXTENDED_COUNT, number, extended_[kind].counts);
-    columns_.AddNumbers(v1::COLUMN_EXTENDED, number, extended_[kind].codes);
+    columns_.AddNumbers(v1::COLUMN_EXTENDED_PART, number, extended_[kind].codes);
     if (made.layout() != nullptr) {
       values.clear();
       for (const uint32_t index : indexes) values.push_back(forms_[index]);
@@ -381,14 +384,14 @@ Status BlockEncoder::Encode(const BlockEvents& events, int level, v1::Block& blo
       return Status::Internal("an archive block does not give its annotations back");
     }
     const uint32_t kind = rows_[wrong].kind_number;
-    if (error || kind == kRawKind) {
-      // Which kind is at fault is unknown: the whole block is stored as raw records, once.
+    if (error || kind == kRawKind || raw.size() - raw_kinds_.size() >= kMaxRetries) {
+      // Which kind is at fault is unknown, or too many are: the whole block is stored as raw records, once.
       const auto all = block.kinds();
       if (all.size() == 1 && all[0] == kRawKind) {
         return Status::Internal(fmt::format("an archive block does not give its events back{}{}", error ? ": " : "",
                                             error ? error->reason : ""));
       }
-      raw.assign(all.begin(), all.end());
+      raw.insert(raw.end(), all.begin(), all.end());
       continue;
     }
     raw.push_back(kind);

@@ -149,7 +149,7 @@ std::optional<DecodeError> ColumnReader::Open(const v1::Columns& columns) {
   }
   const int count = directory.id_size();
   if (directory.of_size() != count || directory.encoding_size() != count || directory.length_size() != count ||
-      directory.prediction_size() != count) {
+      (directory.prediction_size() != count && directory.prediction_size() != 0)) {
     return bad("its column directory is inconsistent");
   }
   size_t at = columns.directory_length();
@@ -162,7 +162,8 @@ std::optional<DecodeError> ColumnReader::Open(const v1::Columns& columns) {
           DiagnosticId::kArchiveEncodingUnknown,
           fmt::format("a column uses encoding {}, which this version does not know", directory.encoding(i))};
     }
-    columns_.push_back({KeyOf(directory.id(i), directory.of(i)), directory.encoding(i), directory.prediction(i), at, length});
+    const uint32_t prediction = directory.prediction_size() == 0 ? 0 : directory.prediction(i);
+    columns_.push_back({KeyOf(directory.id(i), directory.of(i)), directory.encoding(i), prediction, at, length});
     at += length;
   }
   if (at != size) return bad("its columns do not fill the content");

@@ -32,6 +32,8 @@ std::string Dictionary::Add(const v1::Dictionary& frame) {
       return fmt::format("kind {} of its dictionary makes no sense", kind.number());
     const auto found = kinds_.find(kind.number());
     if (found == kinds_.end()) {
+      fields_ += made->layout() == nullptr ? 0 : made->layout()->fields.size();
+      if (fields_ > PayloadLayout::kMaxFileFields) return "its dictionary has too many fields";
       kinds_.emplace(kind.number(), &templates_.emplace_back(*made));
     } else if (!(*found->second == *made)) {
       return fmt::format("kind {} of its dictionary has another meaning than before", kind.number());
@@ -92,7 +94,11 @@ uint32_t DictionaryWriter::KindNumber(const RecordTemplate& kind, uint64_t hash,
   if (templates_.size() == kMaxKinds) return kRawKind;
   templates_.push_back(kind);
   auto& numbered = numbered_.emplace_back(kind);
-  if (kind.layout() != nullptr) numbered.set_layout(NumberContexts(*kind.layout()));
+  if (kind.layout() != nullptr) {
+    const bool fits = fields_ + kind.layout()->fields.size() <= PayloadLayout::kMaxFileFields;
+    numbered.set_layout(fits ? NumberContexts(*kind.layout()) : nullptr);
+    if (fits) fields_ += kind.layout()->fields.size();
+  }
   const auto number = static_cast<uint32_t>(templates_.size());
   by_hash_.emplace(hash, number);
   auto& added = *complete_.add_kinds();

@@ -42,6 +42,7 @@ class Dictionary {
   std::vector<std::string> schemas_;
   std::unordered_map<uint32_t, const RecordTemplate*> kinds_;
   std::unordered_map<uint32_t, const AnnotationInfo*> annotations_;
+  size_t fields_ = 0;  // of all layouts
 };
 
 /// Gives out the numbers while writing. Not for several threads.
@@ -65,6 +66,7 @@ class DictionaryWriter {
   std::deque<RecordTemplate> templates_;  // number - 1
   std::deque<RecordTemplate> numbered_;   // number - 1
   std::unordered_map<uint32_t, uint32_t> contexts_;  // by hash of the name
+  size_t fields_ = 0;                                // of all layouts
   std::vector<AnnotationInfo> infos_;     // number - 1
 };
 

@@ -15,8 +15,8 @@
 
 namespace etwpipe::etwp {
 
-constexpr uint32_t kFormatVersion = 1;
-constexpr uint32_t kMinReaderVersion = 1;
+constexpr uint32_t kFormatVersion = 2;
+constexpr uint32_t kMinReaderVersion = 2;
 constexpr uint64_t kFileMagic = 0x0A1A50545745AB89;
 constexpr uint64_t kTailMagic = 0x0A444E4550545745;
 constexpr uint32_t kSyncWord = 0x50574589;

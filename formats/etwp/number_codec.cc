@@ -91,7 +91,7 @@ void WriteDictionary(std::span<const uint64_t> values, std::vector<std::byte>& t
   }
   const uint64_t count = distinct.size();
   WriteVarints(std::span(&count, 1), false, to);
-  WriteVarints(distinct, false, to);
+  WriteFixed(distinct, to);
   WriteVarints(indexes, false, to);
 }
 
@@ -130,7 +130,7 @@ std::vector<std::pair<size_t, size_t>> NumberEncoder::Sample(size_t count) {
   if (count <= kWholeSample) return {{0, count}};
   std::vector<std::pair<size_t, size_t>> parts;
   for (size_t part = 0; part < kSampleParts; ++part) {
-    const size_t begin = (count - kSamplePart) / (kSampleParts - 1) * part;
+    const size_t begin = (count - kSamplePart) * part / (kSampleParts - 1);
     parts.emplace_back(begin, begin + kSamplePart);
   }
   return parts;
@@ -219,9 +219,13 @@ bool NumberCursor::Open(uint32_t encoding, std::span<const std::byte> bytes) {
     }
     case v1::ENCODING_DICTIONARY: {
       uint64_t count = 0;
-      if (!Varint(count) || count > bytes.size()) return false;
-      dictionary_ = std::make_shared<std::vector<uint64_t>>(count);
-      return std::all_of(dictionary_->begin(), dictionary_->end(), [&](uint64_t& value) { return Varint(value); });
+      if (!Varint(count) || at_ == end_) return false;
+      width_ = std::to_integer<size_t>(*at_++);
+      if (width_ == 0 || width_ > 8 || count > static_cast<size_t>(end_ - at_) / width_) return false;
+      distinct_ = at_;
+      stride_ = count;
+      at_ += count * width_;
+      return true;
     }
     default: return false;
   }
@@ -250,8 +254,10 @@ bool NumberCursor::Other(uint64_t& value) {
     at_ += width_;
     return true;
   }
-  if (encoding_ != v1::ENCODING_DICTIONARY || !Varint(value) || value >= dictionary_->size()) return false;
-  value = (*dictionary_)[value];
+  uint64_t index = 0;
+  if (encoding_ != v1::ENCODING_DICTIONARY || !Varint(index) || index >= stride_) return false;
+  value = 0;
+  std::memcpy(&value, distinct_ + index * width_, width_);
   return true;
 }
 

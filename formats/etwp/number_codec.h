@@ -101,11 +101,11 @@ class NumberCursor {
 
   uint32_t encoding_ = v1::ENCODING_CONSTANT;
   size_t width_ = 0;
-  size_t stride_ = 0;
+  size_t stride_ = 0;  // of planes; of a dictionary the values
   uint64_t previous_ = 0;
   const std::byte* at_ = nullptr;
   const std::byte* end_ = nullptr;
-  std::shared_ptr<std::vector<uint64_t>> dictionary_;
+  const std::byte* distinct_ = nullptr;
 };
 
 /// Whether this version can read it.

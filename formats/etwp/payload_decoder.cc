@@ -29,6 +29,8 @@ bool PayloadDecoder::CheckPrediction(const PayloadLayout& layout, size_t index, 
 bool PayloadDecoder::Start(std::span<const PayloadLayout* const> layouts, std::span<const uint32_t> numbers,
                            const ColumnReader& columns) {
   state_.Start(layouts);
+  tables_.clear();
+  entries_ = 0;
   kinds_.resize(layouts.size());
   for (size_t i = 0; i < layouts.size(); ++i) {
     Kind& kind = kinds_[i];
@@ -169,7 +171,7 @@ bool PayloadDecoder::Value(size_t index) {
     if (code == 0 && entry == 0) return false;
   }
   if (entry == 0) {
-    if (!table.Advance()) return false;
+    if (++entries_ > kMaxTableEntries || !table.Advance()) return false;
     entry = table.size();
   }
   if (entry > table.size()) return false;

@@ -16,6 +16,7 @@ namespace etwpipe::etwp {
 /// Fields of one kind of payload, in the order of the bytes. Immutable once made.
 struct PayloadLayout {
   static constexpr size_t kMaxFields = 1024;
+  static constexpr size_t kMaxFileFields = size_t{1} << 18;  ///< of all layouts of a file
   static constexpr int kMaxDepth = 8;
   static constexpr uint32_t kMaxContexts = 65535;
 

@@ -18,6 +18,9 @@ using v1::LayoutField;
 // Starts an entry of a text table that is no such text: a varint length and the bytes follow. No UTF-8 has this byte.
 constexpr char kEscape = '\xFF';
 
+// Of UTF-16 taken at a time: most tables are small.
+constexpr size_t kWidePiece = 4096;
+
 // Appends the UTF-8 of UTF-16 that comes back from it; false leaves `to` as it was.
 bool AppendUtf8(std::string_view value, std::string& to) {
   if (value.size() % 2 != 0) return false;
@@ -112,6 +115,16 @@ bool TableReader::Advance() {
   return true;
 }
 
+std::span<std::byte> TableReader::Room(size_t size) {
+  if (wide_.empty() || wide_.back().size() - wide_used_ < size) {
+    wide_.emplace_back(std::max(size, kWidePiece));
+    wide_used_ = 0;
+  }
+  const auto room = std::span(wide_.back()).subspan(wide_used_, size);
+  wide_used_ += size;
+  return room;
+}
+
 bool TableReader::AdvanceText() {
   if (bytes_.empty()) return false;
   if (std::to_integer<char>(bytes_.front()) == kEscape) {
@@ -131,20 +144,23 @@ bool TableReader::AdvanceText() {
     entries_.push_back(text);
     return true;
   }
-  auto& wide = wide_.emplace_back();
   const bool ascii = std::all_of(text.begin(), text.end(), [](std::byte b) { return (b & std::byte{0x80}) == std::byte{0}; });
   if (ascii) {
-    wide.resize(2 * size);
-    for (size_t i = 0; i < size; ++i) wide[2 * i] = text[i];
+    const auto wide = Room(2 * size);
+    for (size_t i = 0; i < size; ++i) {
+      wide[2 * i] = text[i];
+      wide[2 * i + 1] = std::byte{0};
+    }
+    entries_.push_back(wide);
   } else {
     const auto* begin = reinterpret_cast<const char*>(text.data());
     if (!utf8::is_valid(begin, begin + size)) return false;
     std::u16string units;
     utf8::unchecked::utf8to16(begin, begin + size, std::back_inserter(units));
-    wide.resize(2 * units.size());
+    const auto wide = Room(2 * units.size());
     std::memcpy(wide.data(), units.data(), wide.size());
+    entries_.push_back(wide);
   }
-  entries_.push_back(wide);
   return true;
 }
 

@@ -15,6 +15,9 @@
 
 namespace etwpipe::etwp {
 
+/// A block has at most so many entries in its tables of fields, and as many in that of extended items.
+constexpr size_t kMaxTableEntries = size_t{1} << 22;
+
 /// One table while writing. Views the values.
 class TableWriter {
  public:
@@ -43,12 +46,14 @@ class TableReader {
 
  private:
   bool AdvanceText();
+  std::span<std::byte> Room(size_t size);
 
   v1::LayoutField::Text text_ = v1::LayoutField::TEXT_NONE;
   NumberCursor sizes_;
   std::span<const std::byte> bytes_;
   std::vector<std::span<const std::byte>> entries_;
-  std::deque<std::vector<std::byte>> wide_;  // UTF-16 of the entries that stand as UTF-8
+  std::deque<std::vector<std::byte>> wide_;  // UTF-16 of the entries that stand as UTF-8; pieces never move
+  size_t wide_used_ = 0;                     // of the last piece
 };
 
 /// Tables by context and form.

@@ -157,7 +157,7 @@ std::vector<std::byte> WithFrame(std::span<const std::byte> bytes, size_t wanted
 TEST_F(Damage, NewerFormatIsRefusedWithAClearMessage) {
   const auto newer = WithFrame(bytes_, 0, [](v1::Frame& frame) {
     frame.set_format_version(7);
-    frame.set_min_reader_version(2);
+    frame.set_min_reader_version(etwp::kFormatVersion + 1);
   });
   const auto content = Read(newer, nullptr);
   EXPECT_EQ(content.status.code(), StatusCode::kInput);
