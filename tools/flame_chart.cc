@@ -84,7 +84,7 @@ std::string GroupedWide(Int128 value) {
     digits.insert(digits.begin(), static_cast<char>('0' + static_cast<int>(value % 10)));
     value /= 10;
   } while (value != 0);
-  for (size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
+  for (size_t at = digits.size(); at > 3;) digits.insert(at -= 3, 1, ',');
   return digits;
 }
 

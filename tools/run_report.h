@@ -28,7 +28,8 @@ struct RunReport {
 
   std::string ToText() const;
   /// One object and a line end: input, output, events{in, kept, injected}, stages[{label, in, dropped, counts}],
-  /// bytes{in, out}, ratio, restored, verified, diagnostics. counts{group{name: n}} only of stages that count something.
+  /// bytes{in, out}, ratio, restored, verified, diagnostics. counts{group{name: n}} only of stages that count
+  /// something.
   std::string ToJson() const;
   /// The same from `events` on into an open object.
   void WriteResult(JsonWriter& json) const;

@@ -152,8 +152,7 @@ class Decoding {
       if (!columns_.Bytes(v1::COLUMN_PAYLOAD, number, cursor.payload)) return false;
     }
     const std::vector<uint32_t> numbers(block_.kinds().begin(), block_.kinds().end());
-    return payloads_.Start(layouts, numbers, columns_) &&
-           extended_table_.Open(0, v1::LayoutField::TEXT_NONE, columns_);
+    return payloads_.Start(layouts, numbers, columns_) && extended_table_.Open(0, v1::LayoutField::TEXT_NONE, columns_);
   }
 
   bool BuildRecords() {

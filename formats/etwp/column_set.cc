@@ -43,8 +43,7 @@ void ColumnWriter::Clear() {
   bytes_.clear();
 }
 
-void ColumnWriter::Add(uint32_t id, uint32_t of, v1::Encoding encoding, uint32_t prediction,
-                       size_t begin) {
+void ColumnWriter::Add(uint32_t id, uint32_t of, v1::Encoding encoding, uint32_t prediction, size_t begin) {
   directory_.add_id(id);
   directory_.add_of(of);
   directory_.add_encoding(static_cast<uint32_t>(encoding));

@@ -78,7 +78,8 @@ class ColumnReader {
   bool Numbers(uint32_t id, uint32_t of, size_t count, std::vector<uint64_t>& out) const;
   /// A column of bytes; empty where absent. Valid as long as this object is unchanged. False on another encoding.
   bool Bytes(uint32_t id, uint32_t of, std::span<const std::byte>& out) const;
-  /// A column of numbers whose count only its reader will know; zeros without end where it is absent. Valid like Bytes().
+  /// A column of numbers whose count only its reader will know; zeros without end where it is absent. Valid like
+  /// Bytes().
   bool Cursor(uint32_t id, uint32_t of, NumberCursor& out) const;
   /// ColumnDirectory.prediction of a column, 0 where it is absent.
   uint32_t PredictionOf(uint32_t id, uint32_t of) const;

@@ -63,11 +63,11 @@ class DictionaryWriter {
   std::shared_ptr<const PayloadLayout> NumberContexts(const PayloadLayout& layout);
 
   RecordTemplate raw_;
-  std::deque<RecordTemplate> templates_;  // number - 1
-  std::deque<RecordTemplate> numbered_;   // number - 1
+  std::deque<RecordTemplate> templates_;             // number - 1
+  std::deque<RecordTemplate> numbered_;              // number - 1
   std::unordered_map<uint32_t, uint32_t> contexts_;  // by hash of the name
   size_t fields_ = 0;                                // of all layouts
-  std::vector<AnnotationInfo> infos_;     // number - 1
+  std::vector<AnnotationInfo> infos_;                // number - 1
 };
 
 }  // namespace etwpipe::etwp

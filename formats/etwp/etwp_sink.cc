@@ -98,7 +98,7 @@ struct EtwpSink::Chunk : SinkChunk {
   std::vector<std::pair<uint32_t, uint32_t>> notes;  // first row with a value, and column; by row
   RestoreBuffers restore;
   std::vector<std::shared_ptr<const SourceBuffer>> opened;  // the buffers of `restore`
-  std::vector<ImageHash> image_hashes;  // of the buffers of `restore`, if they are kept
+  std::vector<ImageHash> image_hashes;                      // of the buffers of `restore`, if they are kept
   uint64_t max_injected = 0;
 };
 

@@ -62,7 +62,8 @@ void WritePlanes(std::span<const uint64_t> values, bool delta, std::vector<std::
   to.resize(begin + width * values.size());
   std::byte* at = to.data() + begin;
   ForEach(values, delta, [&](uint64_t value) {
-    for (size_t plane = 0; plane < width; ++plane) at[plane * values.size()] = static_cast<std::byte>(value >> 8 * plane);
+    for (size_t plane = 0; plane < width; ++plane)
+      at[plane * values.size()] = static_cast<std::byte>(value >> 8 * plane);
     ++at;
   });
 }

@@ -41,8 +41,8 @@ uint64_t PadPredictor::Predict(std::shared_ptr<const SourceBuffer> buffer, std::
   ForEachGap(*buffer, [&](size_t offset, size_t size) { places_.emplace_back(offset, size); });
   const auto reference = [&](size_t distance) -> const SourceBuffer& { return *window_[window_.size() - distance]; };
   size_t best = 0;
-  size_t fewest = static_cast<size_t>(
-      std::count_if(gaps.begin(), gaps.end(), [](std::byte byte) { return byte != std::byte{0}; }));
+  size_t fewest =
+      static_cast<size_t>(std::count_if(gaps.begin(), gaps.end(), [](std::byte byte) { return byte != std::byte{0}; }));
   const auto look_at = [&](size_t distance) {
     if (fewest == 0) return;
     const size_t misses = Misses(reference(distance), gaps, fewest);

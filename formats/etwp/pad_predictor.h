@@ -20,8 +20,8 @@ constexpr size_t kPadWindowBytes = 32u << 20;
 /// ... and are at most so many.
 constexpr size_t kPadWindowBuffers = 1024;
 
-/// Calls gap(offset, size) for each gap of a buffer: between header and first record, between records, and after the last
-/// record up to the next multiple of 8. A buffer without records has none.
+/// Calls gap(offset, size) for each gap of a buffer: between header and first record, between records, and after the
+/// last record up to the next multiple of 8. A buffer without records has none.
 void ForEachGap(const SourceBuffer& buffer, const std::function<void(size_t, size_t)>& gap);
 
 /// Finds the earlier buffer that the gaps of each buffer are like. One thread at a time, buffers in their order.

@@ -54,7 +54,7 @@ class PayloadDecoder {
   PredictionState state_;
   std::vector<Kind> kinds_;
   Tables<TableReader> tables_;
-  size_t entries_ = 0;  // of all tables
+  size_t entries_ = 0;            // of all tables
   std::vector<uint64_t> values_;  // per field of the payload at hand, the last one; tables count from 1
 
   size_t kind_ = 0;

@@ -114,8 +114,7 @@ uint64_t PayloadEncoder::ValueAt(const Kind& kind, size_t index, size_t at, uint
   return added ? 1 : entry + 2;
 }
 
-std::pair<uint32_t, size_t> PayloadEncoder::ChoosePrediction(const Kind& kind, size_t index,
-                                                            NumberEncoder& numbers) {
+std::pair<uint32_t, size_t> PayloadEncoder::ChoosePrediction(const Kind& kind, size_t index, NumberEncoder& numbers) {
   const FieldColumn& column = kind.fields[index];
   const auto& field = kind.layout->fields[index];
   const size_t count = column.values.size();
@@ -186,9 +185,9 @@ void PayloadEncoder::WriteKind(size_t kind_index, uint32_t number, ColumnWriter&
       const auto parts = NumberEncoder::Sample(column_.size());
       size_t looked_at = 0;
       for (const auto& [begin, end] : parts) looked_at += end - begin;
-      const size_t paired = columns.numbers().effort() == Effort::kEstimate ? columns.numbers().Estimate(column_)
-                                                                            : columns.numbers().Choose(column_).cost *
-                                                                                  column_.size() / looked_at;
+      const size_t paired = columns.numbers().effort() == Effort::kEstimate
+                                ? columns.numbers().Estimate(column_)
+                                : columns.numbers().Choose(column_).cost * column_.size() / looked_at;
       if (paired < cost + other_cost) {
         columns.AddNumbers(v1::COLUMN_FIELD, of, column_, kPaired);
         ++index;

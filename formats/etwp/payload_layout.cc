@@ -12,9 +12,9 @@ using v1::LayoutField;
 using Field = PayloadLayout::Field;
 
 // Fields that name the thing an event is about, most telling first: rows that agree in one mostly agree in the rest.
-constexpr std::string_view kKeyNames[] = {"methodid",     "moduleid",  "assemblyid", "appdomainid", "imagebase",
-                                          "tthreadid",    "fileobject", "filekey",   "keyhandle",   "uniqueprocesskey",
-                                          "objectid",     "typeid",    "processid",  "threadid"};
+constexpr std::string_view kKeyNames[] = {"methodid",  "moduleid",   "assemblyid", "appdomainid", "imagebase",
+                                          "tthreadid", "fileobject", "filekey",    "keyhandle",   "uniqueprocesskey",
+                                          "objectid",  "typeid",     "processid",  "threadid"};
 
 std::string Lower(std::string_view name) {
   std::string lower(name);
@@ -193,7 +193,7 @@ bool PayloadLayout::Finish() {
     const size_t end = open.empty() ? fields.size() : open.back().end;
     field.repeated = !open.empty() || field.count != LayoutField::EXTENT_ONE;
     field.pair = false;
-    if (i + 1 < end) {
+    if (open.empty() && i + 1 < end) {
       const Field& next = fields[i + 1];
       field.pair = field.number() && next.number() && field.count == LayoutField::EXTENT_FIELD &&
                    next.count == LayoutField::EXTENT_FIELD && next.count_value == field.count_value &&
@@ -297,10 +297,14 @@ void PayloadLayout::ToProto(v1::Layout& proto) const {
 uint64_t PayloadLayout::Hash() const {
   uint64_t hash = key;
   for (const Field& field : fields) {
-    const uint32_t parts[] = {static_cast<uint32_t>(field.shape),  field.width,
-                              static_cast<uint32_t>(field.text),   static_cast<uint32_t>(field.count),
-                              field.count_value,                   static_cast<uint32_t>(field.length),
-                              field.length_value,                  field.members,
+    const uint32_t parts[] = {static_cast<uint32_t>(field.shape),
+                              field.width,
+                              static_cast<uint32_t>(field.text),
+                              static_cast<uint32_t>(field.count),
+                              field.count_value,
+                              static_cast<uint32_t>(field.length),
+                              field.length_value,
+                              field.members,
                               field.context};
     hash = XXH3_64bits_withSeed(parts, sizeof parts, hash);
   }

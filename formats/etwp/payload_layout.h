@@ -32,10 +32,10 @@ struct PayloadLayout {
     uint16_t count_value = 0;
     Extent length = v1::LayoutField::EXTENT_ONE;
     uint16_t length_value = 0;
-    uint16_t members = 0;  ///< structs: how many of the next fields are theirs, those of inner structs included
-    uint32_t context = 0;  ///< fields of one context, in whatever kind, hold the same sort of value
+    uint16_t members = 0;   ///< structs: how many of the next fields are theirs, those of inner structs included
+    uint32_t context = 0;   ///< fields of one context, in whatever kind, hold the same sort of value
     bool repeated = false;  ///< it, or a struct it is in, is an array; follows from the rest
-    bool pair = false;      ///< it and the next one are arrays of numbers with as many elements; follows too
+    bool pair = false;  ///< it and the next one, in no struct, are arrays of numbers with as many elements; follows too
 
     bool number() const { return shape == v1::LayoutField::SHAPE_NUMBER; }
     bool is_struct() const { return shape == v1::LayoutField::SHAPE_STRUCT; }

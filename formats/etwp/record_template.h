@@ -17,7 +17,8 @@ namespace etwpipe::etwp {
 /// Kind number of records that are kept whole.
 constexpr uint32_t kRawKind = 0;
 
-/// A record header with holes, and what is known of the payload behind it (v1::Kind). Knows no record layout of its own once made: a reader needs only the slots.
+/// A record header with holes, and what is known of the payload behind it (v1::Kind). Knows no record layout of its own
+/// once made: a reader needs only the slots.
 class RecordTemplate {
  public:
   static constexpr size_t kMaxHeader = 256;

@@ -84,6 +84,19 @@ class Restorer {
   Restorer(Archive& archive, BufferPlacer& placer, const RestoreOptions& options)
       : archive_(archive), placer_(placer), options_(options), queue_(archive), walker_(archive, options.diagnostics) {}
 
+  // A buffer that waits is held by the one it waits for, and holds it.
+  ~Restorer() {
+    std::vector<std::shared_ptr<OpenBuffer>> left;
+    for (auto& [cpu, waiting] : open_) left.insert(left.end(), waiting.begin(), waiting.end());
+    while (!left.empty()) {
+      const auto buffer = std::move(left.back());
+      left.pop_back();
+      left.insert(left.end(), buffer->dependents.begin(), buffer->dependents.end());
+      buffer->dependents.clear();
+      buffer->reference.reset();
+    }
+  }
+
   Result<RestoreResult> Run() {
     while (true) {
       if (options_.cancel != nullptr && options_.cancel->cancelled()) return Status::Cancelled();

@@ -29,10 +29,14 @@ struct NumberColumn {
   uint64_t Buffer::*member;
 };
 constexpr NumberColumn kNumberColumns[] = {
-    {v1::RESTORE_ORDINAL, &Buffer::ordinal},     {v1::RESTORE_FILE_OFFSET, &Buffer::file_offset},
-    {v1::RESTORE_FILE_SIZE, &Buffer::file_size}, {v1::RESTORE_IMAGE_SIZE, &Buffer::image_size},
-    {v1::RESTORE_FLAGS, &Buffer::flags},         {v1::RESTORE_RECORDS, &Buffer::records},
-    {v1::RESTORE_GAP_SIZE, &Buffer::gap_size},   {v1::RESTORE_TAIL_SIZE, &Buffer::tail_size},
+    {v1::RESTORE_ORDINAL, &Buffer::ordinal},
+    {v1::RESTORE_FILE_OFFSET, &Buffer::file_offset},
+    {v1::RESTORE_FILE_SIZE, &Buffer::file_size},
+    {v1::RESTORE_IMAGE_SIZE, &Buffer::image_size},
+    {v1::RESTORE_FLAGS, &Buffer::flags},
+    {v1::RESTORE_RECORDS, &Buffer::records},
+    {v1::RESTORE_GAP_SIZE, &Buffer::gap_size},
+    {v1::RESTORE_TAIL_SIZE, &Buffer::tail_size},
     {v1::RESTORE_PAD_DISTANCE, &Buffer::pad_distance},
 };
 
@@ -66,7 +70,8 @@ void RestoreBuffers::Add(const SourceBuffer& source) {
       for (const auto& place : source.records) offsets.push_back(place.offset);
     }
     ForEachGap(source, [&](size_t offset, size_t size) { AppendBytes(image.subspan(offset, size), gaps); });
-    position = std::min<size_t>(Align8(size_t{source.records.back().offset} + source.records.back().size), image.size());
+    position =
+        std::min<size_t>(Align8(size_t{source.records.back().offset} + source.records.back().size), image.size());
   }
   buffer.gap_size = gaps.size() - gaps_before;
   const auto tail = image.subspan(position);

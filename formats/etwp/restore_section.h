@@ -30,7 +30,7 @@ struct RestoreBuffers {
     uint64_t first_record = 0;  ///< offset; only with records
     uint64_t gap_size = 0;
     uint64_t pad_distance = 0;  ///< buffers back to the one whose bytes the gaps are the difference to; 0 for none
-    uint64_t tail_size = 0;  ///< stored bytes of the tail
+    uint64_t tail_size = 0;     ///< stored bytes of the tail
     uint16_t cpu = 0;
 
     bool has(Flags flag) const { return (flags & flag) != 0; }

@@ -144,7 +144,8 @@ bool TableReader::AdvanceText() {
     entries_.push_back(text);
     return true;
   }
-  const bool ascii = std::all_of(text.begin(), text.end(), [](std::byte b) { return (b & std::byte{0x80}) == std::byte{0}; });
+  const bool ascii =
+      std::all_of(text.begin(), text.end(), [](std::byte b) { return (b & std::byte{0x80}) == std::byte{0}; });
   if (ascii) {
     const auto wide = Room(2 * size);
     for (size_t i = 0; i < size; ++i) {

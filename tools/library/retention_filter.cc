@@ -6,8 +6,8 @@
 
 #include "formats/schema/context_records.h"
 #include "formats/schema/schema_registry.h"
-#include "stages/sample_every/kept_events.h"
 #include "formats/schema/stack_owner.h"
+#include "stages/sample_every/kept_events.h"
 
 namespace etwpipe::session {
 namespace {

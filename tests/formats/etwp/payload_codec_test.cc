@@ -16,9 +16,9 @@ namespace {
 using v1::LayoutField;
 
 std::shared_ptr<const PayloadLayout> LayoutOf(const std::string& fields, uint32_t pointer_size = 8) {
-  const auto schemas = schema::ParseSchemaText(
-      "provider Test 11111111-2222-3333-4444-555555555555\nevent Test/One id 1\n" + fields, "test",
-      schema::SchemaOrigin::kManifestFile);
+  const auto schemas =
+      schema::ParseSchemaText("provider Test 11111111-2222-3333-4444-555555555555\nevent Test/One id 1\n" + fields,
+                              "test", schema::SchemaOrigin::kManifestFile);
   EXPECT_TRUE(schemas.ok()) << schemas.status().message();
   auto layout = PayloadLayout::FromSchema(*schemas->front(), pointer_size);
   if (layout == nullptr) return nullptr;
@@ -131,7 +131,8 @@ TEST(PayloadCodec, NumbersAndTextOfEveryShapeComeBack) {
 }
 
 TEST(PayloadCodec, ArraysOfEveryKindComeBack) {
-  const auto layout = LayoutOf("  Count u16\n  IL[Count] u32\n  Native[Count] u32\n  Fixed[3] u16\n  Names[2] wstr\n  Rest[*] u64\n");
+  const auto layout =
+      LayoutOf("  Count u16\n  IL[Count] u32\n  Native[Count] u32\n  Fixed[3] u16\n  Names[2] wstr\n  Rest[*] u64\n");
   ASSERT_NE(layout, nullptr);
   EXPECT_TRUE(layout->fields[1].pair);
   EXPECT_FALSE(layout->fields[2].pair);
@@ -179,8 +180,12 @@ TEST(PayloadCodec, ARowPredictsTheNextOfItsKey) {
   std::mt19937_64 random(5);
   std::vector<std::vector<std::byte>> once;
   for (uint64_t i = 0; i < 500; ++i) {
-    once.push_back(Payload().Put(uint64_t{0x7FF000000000 + i * 24}).Put(uint64_t{random()}).Put(uint32_t(random())).Wide(
-        u"name" + std::u16string(1, static_cast<char16_t>('a' + i % 26)) + std::u16string(i / 26, u'x')));
+    once.push_back(
+        Payload()
+            .Put(uint64_t{0x7FF000000000 + i * 24})
+            .Put(uint64_t{random()})
+            .Put(uint32_t(random()))
+            .Wide(u"name" + std::u16string(1, static_cast<char16_t>('a' + i % 26)) + std::u16string(i / 26, u'x')));
   }
   auto twice = once;
   std::shuffle(once.begin(), once.end(), random);
@@ -223,7 +228,8 @@ TEST(PayloadLayout, ComesBackFromItsMessageAndRefusesNonsense) {
 
 // Every byte of the columns changed in turn: other payloads or an error, never a byte outside.
 TEST(PayloadCodec, ChangedColumnsAreErrorsOrOtherPayloads) {
-  const auto layout = LayoutOf("  Count u16\n  IL[Count] u32\n  Native[Count] u32\n  MethodID u64\n  Name wstr\n  Rest[*] u16\n");
+  const auto layout =
+      LayoutOf("  Count u16\n  IL[Count] u32\n  Native[Count] u32\n  MethodID u64\n  Name wstr\n  Rest[*] u16\n");
   ASSERT_NE(layout, nullptr);
   std::vector<std::vector<std::byte>> payloads;
   for (uint32_t i = 0; i < 40; ++i) {
