@@ -45,6 +45,9 @@ bool PayloadDecoder::Start(std::span<const PayloadLayout* const> layouts, std::s
       if (!columns.Cursor(v1::COLUMN_FIELD, of, column.values)) return false;
       column.prediction = columns.PredictionOf(v1::COLUMN_FIELD, of);
       if (!CheckPrediction(*kind.layout, f, column.prediction)) return false;
+      if (column.prediction == kFromRow || column.prediction == kFromNearest) {
+        state_.Use(i, column.prediction == kFromNearest);
+      }
       if (field.number() || field.is_struct()) continue;
       const auto [found, added] = tables_.try_emplace({field.context, field.text});
       if (added && !found->second.Open(field.context, field.text, columns)) return false;
@@ -152,8 +155,11 @@ bool PayloadDecoder::Number(size_t index) {
   value &= WidthMask(width);
   values_[index] = value;
   if (layout.key == index + 1) {
-    row_ = state_.Row(kind_, value);
-    below_ = state_.Below(kind_, value);
+    if (state_.used(kind_)) {
+      row_ = state_.Row(kind_, value);
+      if (row_.empty()) return false;
+    }
+    if (state_.ordered(kind_)) below_ = state_.Below(kind_, value);
   }
   return PutNumber(value, width);
 }

@@ -119,7 +119,8 @@ std::pair<uint32_t, size_t> PayloadEncoder::ChoosePrediction(const Kind& kind, s
   const auto& field = kind.layout->fields[index];
   const size_t count = column.values.size();
   std::vector<uint32_t> candidates = {kNoPrediction, kFromLast};
-  if (column.row.size() == count) candidates.insert(candidates.end(), {kFromRow, kFromNearest});
+  // A reader has all rows of a table or takes their number for damage.
+  if (column.row.size() == count && !state_.overflowed()) candidates.insert(candidates.end(), {kFromRow, kFromNearest});
   if (field.number() && !field.repeated) {
     if (field.width == 8) candidates.insert(candidates.end(), {kFromTimestamp, kFromPrevious});
     if (field.width == 4) candidates.insert(candidates.end(), {kFromTid, kFromPid});

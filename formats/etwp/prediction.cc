@@ -10,6 +10,7 @@ void PredictionState::Start(std::span<const PayloadLayout* const> layouts) {
   kinds_.assign(layouts.size(), {});
   tables_.clear();
   row_values_ = 0;
+  overflowed_ = false;
   uint32_t contexts = 0;
   std::unordered_map<uint32_t, size_t> table_of;            // by context of the key
   std::vector<std::unordered_map<uint32_t, size_t>> slots;  // per table, by context
@@ -40,7 +41,10 @@ std::span<uint64_t> PredictionState::Row(size_t kind, uint64_t key) {
   KeyTable& table = tables_[kinds_[kind].table];
   auto found = table.rows.find(key);
   if (found == table.rows.end()) {
-    if (row_values_ + table.stride > kMaxRowValues) return {};
+    if (row_values_ + table.stride > kMaxRowValues) {
+      overflowed_ = true;
+      return {};
+    }
     row_values_ += table.stride;
     found = table.rows.emplace(key, table.values.size()).first;
     table.values.resize(table.values.size() + table.stride);

@@ -36,17 +36,27 @@ struct HeaderFacts {
 /// Memory of values by context and by key. Starts anew with each block.
 class PredictionState {
  public:
-  /// Rows hold at most this many values together; keys beyond have no row.
+  /// Rows hold at most this many values together.
   static constexpr size_t kMaxRowValues = size_t{1} << 22;
 
   /// `layouts`: one per kind of the block, null where it has none. They must outlive the block.
   void Start(std::span<const PayloadLayout* const> layouts);
 
   uint64_t last(uint32_t context) const { return last_[context]; }
-  /// The row of the key in a payload of `kind`, made if it is new; empty if there is none. Valid until the next call.
+  /// The row of the key in a payload of `kind`, made if it is new; empty if there is no room. Valid until the next call.
   std::span<uint64_t> Row(size_t kind, uint64_t key);
   /// The row with the largest key below that one; empty if there is none.
   std::span<const uint64_t> Below(size_t kind, uint64_t key) const;
+  /// Whether a row was left out.
+  bool overflowed() const { return overflowed_; }
+  /// For readers: rows of the kind's table are used, with `nearest` also those below. Others need not be kept.
+  void Use(size_t kind, bool nearest) {
+    KeyTable& table = tables_[kinds_[kind].table];
+    table.used = true;
+    table.ordered |= nearest;
+  }
+  bool used(size_t kind) const { return tables_[kinds_[kind].table].used; }
+  bool ordered(size_t kind) const { return tables_[kinds_[kind].table].ordered; }
   /// Where a row keeps the field of a kind that has a key.
   size_t slot(size_t kind, size_t field) const { return kinds_[kind].slots[field]; }
   /// After a payload: its values by field, of those outside arrays. Tables count from 1 here.
@@ -55,6 +65,8 @@ class PredictionState {
  private:
   struct KeyTable {
     size_t stride = 0;
+    bool used = false;
+    bool ordered = false;
     std::map<uint64_t, size_t> rows;  // key to the place in values
     std::vector<uint64_t> values;
   };
@@ -67,6 +79,7 @@ class PredictionState {
   std::vector<Kind> kinds_;
   std::vector<KeyTable> tables_;
   size_t row_values_ = 0;
+  bool overflowed_ = false;
 };
 
 /// The bits of a number of `width` bytes.

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "formats/etwp/frame.h"
+#include "formats/etwp/record_template.h"
 #include "formats/etwp/trace_header.h"
 #include "formats/etwp/verify.h"
 #include "pipeline/byte_reader.h"
@@ -16,8 +17,10 @@ constexpr size_t kMostEventsOfABlock = 60;
 
 class Damage : public testing::Test {
  protected:
+  virtual SyntheticTrace Make() const { return MakeTrace(100, 31); }
+
   void SetUp() override {
-    trace_ = MakeTrace(100, 31);
+    trace_ = Make();
     etwp::EtwpSinkOptions options;
     options.path = folder_.File("a.etwp");
     options.level = etwp::Level::kFast;
@@ -52,13 +55,22 @@ class Damage : public testing::Test {
     return ReadArchive(*file, diagnostics);
   }
 
+  void CutAnywhere() const;
+  void FlipAnywhere() const;
+
   TemporaryFolder folder_;
   SyntheticTrace trace_;
   std::vector<std::byte> bytes_;
   std::map<uint64_t, std::vector<size_t>> index_;
 };
 
-TEST_F(Damage, CutAnywhereOpensUpToTheLastWholeBlock) {
+// The same of an archive whose payloads stand as columns of fields.
+class TypedDamage : public Damage {
+ protected:
+  SyntheticTrace Make() const override { return MakeTypedTrace(100); }
+};
+
+void Damage::CutAnywhere() const {
   size_t most = 0;
   size_t opened = 0;
   for (size_t size = 0; size < bytes_.size(); ++size) {
@@ -80,7 +92,7 @@ TEST_F(Damage, CutAnywhereOpensUpToTheLastWholeBlock) {
   EXPECT_GT(opened, bytes_.size() / 2);
 }
 
-TEST_F(Damage, AFlippedBitNeverMakesAWrongEvent) {
+void Damage::FlipAnywhere() const {
   size_t whole = 0;
   for (size_t at = 0; at < bytes_.size(); ++at) {
     auto damaged = bytes_;
@@ -102,6 +114,23 @@ TEST_F(Damage, AFlippedBitNeverMakesAWrongEvent) {
   }
   // Flips outside of blocks cost no event.
   EXPECT_GT(whole, bytes_.size() / 10);
+}
+
+TEST_F(Damage, CutAnywhereOpensUpToTheLastWholeBlock) { CutAnywhere(); }
+TEST_F(TypedDamage, CutAnywhereOpensUpToTheLastWholeBlock) { CutAnywhere(); }
+TEST_F(Damage, AFlippedBitNeverMakesAWrongEvent) { FlipAnywhere(); }
+TEST_F(TypedDamage, AFlippedBitNeverMakesAWrongEvent) { FlipAnywhere(); }
+
+TEST_F(TypedDamage, EveryKindHasFields) {
+  const MemoryFile memory(bytes_);
+  const auto archive = etwp::Archive::Open(*memory.Open(), nullptr);
+  ASSERT_TRUE(archive.ok());
+  const auto numbers = (*archive)->dictionary().kind_numbers();
+  ASSERT_EQ(numbers.size(), 4u);
+  for (const uint32_t number : numbers) {
+    const etwp::RecordTemplate& kind = *(*archive)->dictionary().kind(number);
+    EXPECT_EQ(kind.layout() == nullptr, number == etwp::kRawKind) << number;
+  }
 }
 
 TEST_F(Damage, VerifyFindsAFlippedBitAnywhere) {

@@ -36,7 +36,7 @@ TEST(NumberCodec, EveryEncodingGivesEveryColumnBack) {
     for (const auto& column : Columns()) {
       const auto bytes = Write(column, encoding);
       NumberCursor cursor;
-      ASSERT_TRUE(cursor.Open(encoding, bytes));
+      ASSERT_TRUE(cursor.Open(static_cast<uint32_t>(encoding), bytes));
       for (const uint64_t expected : column) {
         EXPECT_FALSE(cursor.at_end());
         uint64_t value = 0;
@@ -57,7 +57,7 @@ TEST(NumberCodec, TheChosenEncodingGivesTheColumnBack) {
       const auto choice = encoder.Choose(column);
       const auto bytes = Write(column, choice.encoding);
       NumberCursor cursor;
-      ASSERT_TRUE(cursor.Open(choice.encoding, bytes));
+      ASSERT_TRUE(cursor.Open(static_cast<uint32_t>(choice.encoding), bytes));
       for (const uint64_t expected : column) {
         uint64_t value = 0;
         ASSERT_TRUE(cursor.Next(value));
@@ -105,7 +105,7 @@ TEST(NumberCodec, BytesThatMakeNoSenseEnd) {
     const auto good = Write(column, encoding);
     const auto drain = [&](const std::vector<std::byte>& bytes) {
       NumberCursor cursor;
-      if (!cursor.Open(encoding, bytes)) return;
+      if (!cursor.Open(static_cast<uint32_t>(encoding), bytes)) return;
       uint64_t value = 0;
       size_t taken = 0;
       while (cursor.Next(value)) ASSERT_LE(++taken, bytes.size());

@@ -147,7 +147,7 @@ TEST(PayloadCodec, ArraysOfEveryKindComeBack) {
       const bool marker = random() % 4 == 0;
       payload.Put(marker ? static_cast<uint32_t>(0 - random() % 5) : offset += static_cast<uint32_t>(random() % 9));
     }
-    for (int n = 0; n < count; ++n) payload.Put(static_cast<uint32_t>(random() % 50 == 0 ? random() : 10u * n));
+    for (uint64_t n = 0; n < count; ++n) payload.Put(static_cast<uint32_t>(random() % 50 == 0 ? random() : 10 * n));
     for (int n = 0; n < 3; ++n) payload.Put(static_cast<uint16_t>(random() % 2));
     payload.Wide(u"one").Wide(i % 2 == 0 ? u"two" : u"");
     for (size_t n = 0; n < random() % 5; ++n) payload.Put(uint64_t{random()});

@@ -47,6 +47,8 @@ struct SyntheticTrace {
 /// Events of all header kinds with odd sizes, empty and largest payloads, several processors, steps back in time and
 /// ids with gaps. The same for the same arguments.
 SyntheticTrace MakeTrace(size_t events, uint64_t seed, bool large_records = false);
+/// Events of three kinds that the program has schemas of, with text, arrays, a key and extended items.
+SyntheticTrace MakeTypedTrace(size_t events);
 /// Adds a column of every annotation type, with nulls.
 void AddAnnotations(SyntheticTrace& trace);
 
