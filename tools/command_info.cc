@@ -6,7 +6,7 @@
 
 #include "tools/commands.h"
 #include "tools/common_options.h"
-#include "tools/count_sink.h"
+#include "tools/count_events.h"
 #include "tools/per_file.h"
 #include "tools/read_trace.h"
 #include "tools/standard_output.h"
@@ -25,8 +25,7 @@ constexpr size_t kProvidersShown = 10;
 struct Facts {
   const std::string& file;
   const TraceInfo& info;
-  const CountSink& counted;
-  const std::vector<EventCount>& providers;
+  const EventCounts& counted;
   const Diagnostics& diagnostics;
   bool local = false;
 
@@ -36,7 +35,7 @@ struct Facts {
   }
   uint64_t Opaque() const {
     uint64_t opaque = 0;
-    for (const auto& row : providers) opaque += row.opaque;
+    for (const auto& row : counted.rows) opaque += row.opaque;
     return opaque;
   }
   std::string Ticks(std::optional<int64_t> ticks) const {
@@ -64,7 +63,7 @@ void WriteJson(JsonWriter& json, const Facts& facts) {
   json.EndObject();
   json.Key("buffer_size").Uint(info.buffer_size);
   json.Key("events").BeginObject();
-  json.Key("total").Uint(facts.counted.events());
+  json.Key("total").Uint(facts.counted.events);
   json.Key("lost").Uint(info.events_lost);
   json.Key("opaque").Uint(facts.Opaque());
   json.EndObject();
@@ -78,8 +77,8 @@ void WriteJson(JsonWriter& json, const Facts& facts) {
   json.Key("start_time").StringOrNull(facts.FileTime(info.clock.start_time));
   json.Key("end_time").StringOrNull(facts.FileTime(info.end_time));
   json.Key("boot_time").StringOrNull(facts.FileTime(info.boot_time));
-  json.Key("first_event_time").StringOrNull(facts.Ticks(facts.counted.first_time()));
-  json.Key("last_event_time").StringOrNull(facts.Ticks(facts.counted.last_time()));
+  json.Key("first_event_time").StringOrNull(facts.Ticks(facts.counted.first_time));
+  json.Key("last_event_time").StringOrNull(facts.Ticks(facts.counted.last_time));
   json.Key("utc_bias_minutes").Int(info.utc_bias_minutes);
   json.Key("logger_name").String(info.logger_name);
   json.Key("log_file_name").String(info.log_file_name);
@@ -99,7 +98,7 @@ void WriteJson(JsonWriter& json, const Facts& facts) {
   }
   json.EndArray();
   json.Key("providers").BeginArray();
-  for (const auto& row : facts.providers) {
+  for (const auto& row : facts.counted.rows) {
     json.BeginObject();
     WriteProvider(json, row.provider, row.provider_name);
     json.Key("count").Uint(row.count);
@@ -139,8 +138,8 @@ std::string ToText(const Facts& facts) {
   const auto add = [&](std::string name, std::string value) { table.Add({std::move(name), std::move(value)}); };
   add("format", fmt::format("{}, {}", info.format,
                             info.file_size == 0 ? "read as a stream" : Grouped(info.file_size) + " bytes"));
-  add("events", fmt::format("{} ({} lost)", Grouped(facts.counted.events()), Grouped(info.events_lost)));
-  const uint64_t events = std::max<uint64_t>(1, facts.counted.events());
+  add("events", fmt::format("{} ({} lost)", Grouped(facts.counted.events), Grouped(info.events_lost)));
+  const uint64_t events = std::max<uint64_t>(1, facts.counted.events);
   add("opaque", fmt::format("{} events that no schema describes ({:.1f} %)", Grouped(facts.Opaque()),
                             100.0 * static_cast<double>(facts.Opaque()) / static_cast<double>(events)));
   add("buffers", fmt::format("{} of up to {} bytes ({} compressed, {} damaged, {} lost)", Grouped(info.buffers),
@@ -154,8 +153,8 @@ std::string ToText(const Facts& facts) {
                            Grouped(static_cast<uint64_t>(info.clock.frequency))));
   add("boot", OrUnknown(facts.FileTime(info.boot_time)));
   add("start", OrUnknown(facts.FileTime(info.clock.start_time)));
-  add("first event", OrUnknown(facts.Ticks(facts.counted.first_time())));
-  add("last event", OrUnknown(facts.Ticks(facts.counted.last_time())));
+  add("first event", OrUnknown(facts.Ticks(facts.counted.first_time)));
+  add("last event", OrUnknown(facts.Ticks(facts.counted.last_time)));
   add("end", info.end_time == 0 ? "never closed" : facts.FileTime(info.end_time));
   for (const auto& source : info.sources) {
     const std::string path = source.path.empty() ? std::string() : fmt::format(" ({})", source.path);
@@ -163,16 +162,16 @@ std::string ToText(const Facts& facts) {
   }
   text += table.ToText("  ");
 
-  text += fmt::format("providers: {}\n", facts.providers.size());
+  text += fmt::format("providers: {}\n", facts.counted.rows.size());
   Table providers({{"", Table::Align::kRight}, {""}, {""}});
-  for (size_t i = 0; i < std::min(kProvidersShown, facts.providers.size()); ++i) {
-    const EventCount& row = facts.providers[i];
+  for (size_t i = 0; i < std::min(kProvidersShown, facts.counted.rows.size()); ++i) {
+    const EventCount& row = facts.counted.rows[i];
     providers.Add({Grouped(row.count), ProviderTextOf(row), SchemasText(row)});
   }
   text += providers.ToText("  ");
-  if (facts.providers.size() > kProvidersShown) {
-    text +=
-        fmt::format("  ... {} more; etwpipe stats --by provider lists all\n", facts.providers.size() - kProvidersShown);
+  if (facts.counted.rows.size() > kProvidersShown) {
+    text += fmt::format("  ... {} more; etwpipe stats --by provider lists all\n",
+                        facts.counted.rows.size() - kProvidersShown);
   }
   const std::string diagnostics = DiagnosticsText(facts.diagnostics);
   return text + (diagnostics.empty() ? "health: nothing to report\n" : "health:\n" + diagnostics);
@@ -184,7 +183,10 @@ class InfoCommand final : public Subcommand {
     return {.name = "info",
             .summary = "Says what a trace is: header, clock, time range, providers and their schemas, loss, health.",
             .arguments = "FILE...",
-            .details = "JSON is one object for one FILE and an array of objects for several. The whole file is read.",
+            .details =
+                "JSON is one object for one FILE and an array of objects for several. Of an .etl the whole file is "
+                "read, of an\narchive only its end, unless --manifest, --clr-ids or --fail-on are given; verify reads "
+                "all.",
             .examples =
                 "  etwpipe info trace.etl\n"
                 "  etwpipe info --format json --fail-on loss,damage *.etl",
@@ -209,17 +211,18 @@ class InfoCommand final : public Subcommand {
     JsonFiles json(args.arguments.size());
     const Status status = ForEachFile(args.arguments, [&](const std::string& file) -> Status {
       Diagnostics diagnostics;
-      CountSink counted(CountBy::kProvider);
-      const auto source = ReadTrace({.path = file,
-                                     .options = read_,
-                                     .sink = counted,
-                                     .cancel = args.cancel,
-                                     .diagnostics = &diagnostics,
-                                     .surveyors = *surveyors});
+      EventCounts counted;
+      const auto source = CountEvents({.path = file,
+                                       .by = CountBy::kProvider,
+                                       .options = read_,
+                                       .whole = schemas_.given() || !fail_on_.values.empty(),
+                                       .cancel = args.cancel,
+                                       .diagnostics = &diagnostics,
+                                       .surveyors = *surveyors},
+                                      counted);
       if (!source.ok()) return source.status();
-      const auto providers = counted.Counts();
       const TraceInfo& info = (*source)->context().info;
-      const Facts facts{file, info, counted, providers, diagnostics, local_};
+      const Facts facts{file, info, counted, diagnostics, local_};
       if (format_.json()) {
         WriteJson(json.writer, facts);
       } else {

@@ -6,7 +6,7 @@
 
 #include "tools/commands.h"
 #include "tools/common_options.h"
-#include "tools/count_sink.h"
+#include "tools/count_events.h"
 #include "tools/per_file.h"
 #include "tools/read_trace.h"
 #include "tools/standard_output.h"
@@ -83,13 +83,13 @@ void WriteRow(JsonWriter& json, CountBy by, const EventCount& row, const TraceIn
 }
 
 void WriteJson(JsonWriter& json, const Grouping& grouping, const std::string& file, const TraceInfo& info,
-               const CountSink& counted) {
+               const EventCounts& counted) {
   json.BeginObject();
   json.Key("file").String(file);
-  json.Key("events").Uint(counted.events());
+  json.Key("events").Uint(counted.events);
   json.Key("buffers").Uint(info.buffers);
   json.Key(grouping.array).BeginArray();
-  for (const auto& row : counted.Counts()) WriteRow(json, grouping.by, row, info);
+  for (const auto& row : counted.rows) WriteRow(json, grouping.by, row, info);
   json.EndArray();
   json.EndObject();
 }
@@ -139,9 +139,10 @@ std::vector<Table::Column> Columns(CountBy by) {
   return columns;
 }
 
-std::string ToText(const Grouping& grouping, const std::string& file, const TraceInfo& info, const CountSink& counted) {
+std::string ToText(const Grouping& grouping, const std::string& file, const TraceInfo& info,
+                   const EventCounts& counted) {
   Table table(Columns(grouping.by));
-  for (const auto& row : counted.Counts()) {
+  for (const auto& row : counted.rows) {
     std::vector<std::string> cells = {Grouped(row.count), Grouped(row.bytes)};
     switch (grouping.by) {
       case CountBy::kKind:
@@ -157,7 +158,7 @@ std::string ToText(const Grouping& grouping, const std::string& file, const Trac
   }
   const Colours colours = ColoursFor(1);
   return fmt::format("{}{}{}: {} events in {} buffers\n{}", colours.bold, Printable(file), colours.reset,
-                     Grouped(counted.events()), Grouped(info.buffers), table.ToText("  "));
+                     Grouped(counted.events), Grouped(info.buffers), table.ToText("  "));
 }
 
 class StatsCommand final : public Subcommand {
@@ -167,9 +168,10 @@ class StatsCommand final : public Subcommand {
             .summary = "Counts events and their bytes per kind, name, provider, process or thread.",
             .arguments = "FILE...",
             .details =
-                "Largest count first. A kind is what shares header, provider, id, opcode and version; the "
-                "log-file header record\nis counted like an event. JSON is one object for one FILE and an "
-                "array of objects for several.",
+                "Largest count first. A kind is what shares header, provider, id, opcode and version; the log-file "
+                "header record\nis counted like an event. JSON is one object for one FILE and an array of objects for "
+                "several.\nOf an archive only the end is read, unless counts are by process or thread, or --manifest, "
+                "--clr-ids or\n--fail-on are given; verify reads all.",
             .examples =
                 "  etwpipe stats trace.etl\n"
                 "  etwpipe stats --format json --by provider trace.etwp",
@@ -200,13 +202,15 @@ class StatsCommand final : public Subcommand {
     JsonFiles json(args.arguments.size());
     const Status status = ForEachFile(args.arguments, [&](const std::string& file) -> Status {
       Diagnostics diagnostics;
-      CountSink counted(grouping.by);
-      const auto source = ReadTrace({.path = file,
-                                     .options = read_,
-                                     .sink = counted,
-                                     .cancel = args.cancel,
-                                     .diagnostics = &diagnostics,
-                                     .surveyors = *surveyors});
+      EventCounts counted;
+      const auto source = CountEvents({.path = file,
+                                       .by = grouping.by,
+                                       .options = read_,
+                                       .whole = schemas_.given() || !fail_on_.values.empty(),
+                                       .cancel = args.cancel,
+                                       .diagnostics = &diagnostics,
+                                       .surveyors = *surveyors},
+                                      counted);
       if (!source.ok()) return source.status();
       const TraceInfo& info = (*source)->context().info;
       if (format_.json()) {

@@ -38,6 +38,8 @@ struct SchemaOptions {
   /// Reads the manifests and the folders of ETWPIPE_MANIFEST_PATH; an error names the file. What is wrong in a folder
   /// is printed to standard error.
   Result<SurveyorFactory> Surveyors();
+  /// Whether the user says anything about schemas, so that names an archive keeps may not be those wanted.
+  bool given() const { return !sources.manifests.empty() || !sources.environment.empty() || clr_ids != "safe"; }
 };
 
 /// --format, one word of a fixed list.

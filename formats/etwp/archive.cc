@@ -177,6 +177,16 @@ Status Archive::ReadEnd(Diagnostics* diagnostics) {
     trailer_ = std::move(*frame.body.mutable_trailer());
     info_.next_injected = std::max<uint64_t>(1, trailer_->next_injected());
   }
+  if (index_.has_statistics()) {
+    const auto statistics = read(index_.statistics(), "the statistics");
+    if (!statistics.ok()) return statistics.status();
+    if (*statistics && frame.body.has_statistics()) {
+      statistics_ = std::move(*frame.body.mutable_statistics());
+    } else if (*statistics && diagnostics != nullptr) {
+      diagnostics->Add(DiagnosticId::kArchiveFrameBad, PlaceOf(index_.statistics()),
+                       "the index says statistics where none stand");
+    }
+  }
   const auto header = read(index_.header(), "the second copy of the header");
   if (!header.ok()) return header.status();
   if (!has_header_ && *header && frame.body.has_header()) {

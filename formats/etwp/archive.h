@@ -52,6 +52,8 @@ class Archive {
   bool has_index() const { return has_index_; }
   /// Null without an index, or if the trailer is damaged.
   const v1::Trailer* trailer() const { return trailer_ ? &*trailer_ : nullptr; }
+  /// Null without an index, or if there are none, or they are damaged.
+  const v1::Statistics* statistics() const { return statistics_ ? &*statistics_ : nullptr; }
   /// True for a stream whose one walk has begun.
   bool used_up() const { return file_->sequential() && stream_ == nullptr; }
   /// As far as it is known: all of it with an index; otherwise a BlockWalker adds what it meets.
@@ -75,6 +77,7 @@ class Archive {
   v1::Index index_;
   bool has_index_ = false;
   std::optional<v1::Trailer> trailer_;
+  std::optional<v1::Statistics> statistics_;
   Dictionary dictionary_;
   std::unique_ptr<FrameWalker> stream_;  // the one walk over a stream, until a BlockWalker takes it
 

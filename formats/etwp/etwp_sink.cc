@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 
+#include "formats/etl/header_record_row.h"
 #include "formats/etl/layout.h"
 #include "formats/etwp/block_indexer.h"
 #include "formats/etwp/frame.h"
@@ -100,6 +101,7 @@ struct EtwpSink::Chunk : SinkChunk {
   std::vector<std::shared_ptr<const SourceBuffer>> opened;  // the buffers of `restore`
   std::vector<ImageHash> image_hashes;                      // of the buffers of `restore`, if they are kept
   uint64_t max_injected = 0;
+  std::unique_ptr<StatisticsBuilder::Part> counts;
 };
 
 // Rows [begin, end) of a chunk.
@@ -223,6 +225,12 @@ Status EtwpSink::Begin(const BeginArgs& args) {
     registry_ = own_registry_.get();
   }
 
+  if (const auto header = etl::HeaderRecordRow(*trace_)) {
+    StatisticsBuilder::Part part;
+    part.counter.Add(schema::KindKey(*header), *header);
+    statistics_.Add(part);
+  }
+
   WriteTraceHeader(args.trace.info, options_.keep_paths, header_);
   v1::Frame frame;
   WriteHeaderFrame(header_, frame);
@@ -254,11 +262,14 @@ Result<std::unique_ptr<SinkChunk>> EtwpSink::Prepare(EventBatch& batch) const {
     return static_cast<uint16_t>(chunk->kinds.size() - 1);
   };
 
+  chunk->counts = counts_.Take([] { return std::make_unique<StatisticsBuilder::Part>(); });
+  chunk->counts->Clear();
   auto finder = finders_.Take([&] { return std::make_unique<LayoutFinder>(*registry_, *trace_); });
   uint32_t offset = 0;
   uint64_t weight = 0;
   for (const uint16_t index : batch.selection) {
     const EventHeader& event = batch.rows[index];
+    chunk->counts->Add(event);
     auto& row = chunk->rows.emplace_back();
     RecordTemplate made = RecordTemplate::FromRow(event);
     const bool usual = !made.raw() && event.payload_begin >= made.header_size() &&
@@ -322,6 +333,8 @@ Status EtwpSink::NumberAnnotations(const Chunk& chunk, uint32_t begin, uint32_t 
 Status EtwpSink::Cut(std::unique_ptr<SinkChunk> chunk, std::vector<std::unique_ptr<SinkBlock>>& blocks) {
   const std::shared_ptr<Chunk> shared(static_cast<Chunk*>(chunk.release()));
   next_injected_ = std::max(next_injected_, shared->max_injected + 1);
+  statistics_.Add(*shared->counts);
+  counts_.Give(std::move(shared->counts));
   if (keep_restore_) {
     auto& buffers = shared->restore.buffers;
     size_t gap_at = 0;
@@ -614,6 +627,11 @@ Status EtwpSink::Finish() {
   frame.Clear();
   *frame.mutable_header() = header_;
   ETWPIPE_RETURN_IF_ERROR(append(frame, index_.mutable_header()));
+  frame.Clear();
+  const auto* registry = trace_->facts->Get<schema::SchemaRegistry>();
+  if (statistics_.Build(*trace_, registry != nullptr ? registry : registry_, *frame.mutable_statistics())) {
+    ETWPIPE_RETURN_IF_ERROR(append(frame, index_.mutable_statistics()));
+  }
   frame.Clear();
   FillTrailer(*frame.mutable_trailer());
   ETWPIPE_RETURN_IF_ERROR(append(frame, index_.mutable_trailer()));

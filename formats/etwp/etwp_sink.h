@@ -13,6 +13,7 @@
 #include "formats/etwp/images_hash.h"
 #include "formats/etwp/pad_predictor.h"
 #include "formats/etwp/restore_section.h"
+#include "formats/etwp/statistics.h"
 #include "formats/schema/schema_registry.h"
 #include "pipeline/object_pool.h"
 #include "pipeline/platform.h"
@@ -52,10 +53,11 @@ class EtwpSink : public Sink {
   explicit EtwpSink(EtwpSinkOptions options);
   ~EtwpSink() override;
 
-  /// Where the original can be read twice, what it says of its own events is asked for.
+  /// Where the original can be read twice, what it says of its own events is asked for beforehand, else by the end.
   SinkInfo info() const override {
     const bool columns = options_.layout == Layout::kColumns;
-    return {Order::kTime, columns, columns && options_.original != nullptr ? FactSet{kSchemas} : FactSet{kNoFacts}};
+    const bool before = columns && options_.original != nullptr;
+    return {.order = Order::kTime, .stores_annotations = columns, .facts = kSchemas, .facts_at_end = !before};
   }
   Status Begin(const BeginArgs& args) override;
   Result<std::unique_ptr<SinkChunk>> Prepare(EventBatch& batch) const override;
@@ -103,9 +105,11 @@ class EtwpSink : public Sink {
   const schema::SchemaRegistry* registry_ = nullptr;
   const TraceContext* trace_ = nullptr;
   mutable ObjectPool<LayoutFinder> finders_;
+  mutable ObjectPool<StatisticsBuilder::Part> counts_;
 
   // Cut
   DictionaryWriter dictionary_;
+  StatisticsBuilder statistics_;
   v1::Dictionary fresh_;  // entries that the open block uses first
   std::vector<AnnotationInfo> declared_;
   std::vector<Part> parts_;  // of the open block

@@ -59,6 +59,14 @@ void CopyAnnotation(const DecodedBlock::Annotation& from, size_t begin, EventBat
   }
 }
 
+void AddDamage(const v1::Trailer& trailer, Diagnostics* diagnostics) {
+  if (diagnostics == nullptr) return;
+  for (const auto& damage : trailer.damage()) {
+    const auto id = DiagnosticFromText(damage.id());
+    if (id) diagnostics->Add(*id, {damage.offset(), damage.length()}, damage.reason());
+  }
+}
+
 class EtwpPass : public SourcePass {
  public:
   EtwpPass(std::shared_ptr<Archive> archive, const TraceContext& context, SkipBlock skip, const Source::PassArgs& args)
@@ -69,7 +77,7 @@ class EtwpPass : public SourcePass {
         diagnostics_(args.diagnostics),
         ahead_(static_cast<size_t>(std::max(1, args.threads))),
         walker_(*archive_, diagnostics_) {
-    if (archive_->trailer() != nullptr) AddRecordedDamage(*archive_->trailer());
+    if (archive_->trailer() != nullptr) AddDamage(*archive_->trailer(), diagnostics_);
   }
 
   Result<bool> Next(EventBatch& batch) override {
@@ -135,7 +143,9 @@ class EtwpPass : public SourcePass {
       if (!read.ok()) return read.status();
       if (*read == nullptr) {
         ended_ = true;
-        if (archive_->trailer() == nullptr && walker_.trailer() != nullptr) AddRecordedDamage(*walker_.trailer());
+        if (archive_->trailer() == nullptr && walker_.trailer() != nullptr) {
+          AddDamage(*walker_.trailer(), diagnostics_);
+        }
         break;
       }
       auto block = std::make_shared<BlockTask>();
@@ -180,14 +190,6 @@ class EtwpPass : public SourcePass {
     task.read.reset();
   }
 
-  void AddRecordedDamage(const v1::Trailer& trailer) {
-    if (diagnostics_ == nullptr) return;
-    for (const auto& damage : trailer.damage()) {
-      const auto id = DiagnosticFromText(damage.id());
-      if (id) diagnostics_->Add(*id, {damage.offset(), damage.length()}, damage.reason());
-    }
-  }
-
   std::shared_ptr<Archive> archive_;
   const TraceContext& context_;
   BlockGroups groups_;
@@ -223,6 +225,20 @@ Result<std::unique_ptr<SourcePass>> EtwpSource::StartPass(const PassArgs& args) 
     return Status::Internal(fmt::format("{}: a stream can be read once only", archive_->file()->path()));
   }
   return std::unique_ptr<SourcePass>(std::make_unique<EtwpPass>(archive_, context_, skip_, args));
+}
+
+std::optional<ArchiveSummary> EtwpSource::Summary() const {
+  if (archive_->statistics() == nullptr) return std::nullopt;
+  auto summary = ReadStatistics(*archive_->statistics());
+  if (!summary) return std::nullopt;
+  uint64_t events = context_.info.header_record.empty() ? 0 : 1;
+  for (const auto& entry : archive_->index().blocks()) events += entry.events();
+  for (const auto& kind : summary->kinds) events -= kind.count;
+  return events == 0 ? summary : std::nullopt;
+}
+
+void EtwpSource::AddRecordedDamage(Diagnostics* diagnostics) const {
+  if (archive_->trailer() != nullptr) AddDamage(*archive_->trailer(), diagnostics);
 }
 
 bool EtwpSource::KindHeader(uint32_t kind, EventHeader& row) const {

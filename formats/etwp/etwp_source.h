@@ -2,11 +2,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "formats/etwp/archive.h"
 #include "formats/etwp/record_rows.h"
+#include "formats/etwp/statistics.h"
 #include "pipeline/platform.h"
 #include "pipeline/source.h"
 
@@ -35,6 +37,11 @@ class EtwpSource : public Source {
   /// What the kinds of a BlockSummary are: an event row with the header fields that are the same for all events of the
   /// kind; times, ids and sizes mean nothing. False for kind 0, whose events can be anything, and for unknown ones.
   bool KindHeader(uint32_t kind, EventHeader& row) const;
+
+  /// What the end of the archive says of its events; nullopt where it does not, or contradicts the index.
+  std::optional<ArchiveSummary> Summary() const;
+  /// The damage that the archive records of its original, as a pass reports it. `diagnostics` may be null.
+  void AddRecordedDamage(Diagnostics* diagnostics) const;
 
   const Archive& archive() const { return *archive_; }
   const std::shared_ptr<Archive>& shared_archive() const { return archive_; }

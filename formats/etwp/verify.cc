@@ -7,13 +7,17 @@
 #include <bitset>
 #include <deque>
 #include <future>
+#include <map>
+#include <tuple>
 #include <unordered_map>
 
+#include "formats/etl/header_record_row.h"
 #include "formats/etwp/block_decoder.h"
 #include "formats/etwp/block_indexer.h"
 #include "formats/etwp/frame.h"
 #include "formats/etwp/record_rows.h"
 #include "formats/etwp/restore_section.h"
+#include "formats/etwp/statistics.h"
 
 namespace etwpipe::etwp {
 namespace {
@@ -104,6 +108,7 @@ class Verifier {
     }
     CheckIndexEnd();
     CheckCounts();
+    CheckStatistics();
     return Findings();
   }
 
@@ -154,6 +159,7 @@ class Verifier {
       case v1::Frame::kRestore: LookAtRestore(task); break;
       case v1::Frame::kDictionary:
       case v1::Frame::kIndex:
+      case v1::Frame::kStatistics:
       case v1::Frame::kTrailer: break;
       default: frames_.Complain(fmt::format("a frame of an unknown kind stands at {}", frame.place.offset));
     }
@@ -209,8 +215,54 @@ class Verifier {
     }
     if (low != block.min_timestamp() || high != block.max_timestamp())
       complain("states another time range than it has");
+    CountRows(task.decoded);
     LookAtKinds(frame, task.decoded);
     LookAtSummary(frame, task);
+  }
+
+  void CountRows(const DecodedBlock& decoded) {
+    part_.Clear();
+    for (const auto& from : decoded.rows) {
+      EventHeader row;
+      ParseRow(decoded.record(from), archive_.info().pointer_size, providers_, row);
+      row.timestamp = from.timestamp;
+      part_.Add(row);
+    }
+    statistics_.Add(part_);
+    counted_ += decoded.rows.size();
+  }
+
+  // Names are the writer's business; counts are those of the events.
+  void CheckStatistics() {
+    if (!archive_.has_index() || !archive_.index().has_statistics()) return;
+    if (archive_.statistics() == nullptr) return statistics_check_.Complain("they cannot be read");
+    if (counted_ != archive_.index().events()) {
+      return statistics_check_.Complain("not compared: blocks are missing", Level::kNote);
+    }
+    v1::Statistics counted;
+    trace_.info = archive_.info();
+    if (const auto header = etl::HeaderRecordRow(trace_)) {
+      part_.Clear();
+      part_.counter.Add(schema::KindKey(*header), *header);
+      statistics_.Add(part_);
+    }
+    if (!statistics_.Build(trace_, nullptr, counted)) return;
+    const auto total = [](const v1::Statistics& statistics) {
+      std::map<std::tuple<std::string, std::string, uint32_t, uint32_t, uint32_t>, std::pair<uint64_t, uint64_t>> kinds;
+      for (const auto& kind : statistics.kinds()) {
+        auto& [count, bytes] = kinds[{kind.header(), kind.provider(), kind.id(), kind.version(), kind.opcode()}];
+        count += kind.count();
+        bytes += kind.bytes();
+      }
+      return kinds;
+    };
+    const v1::Statistics& told = *archive_.statistics();
+    if (!ReadStatistics(told)) return statistics_check_.Complain("they make no sense");
+    if (total(told) != total(counted)) statistics_check_.Complain("they count other events than there are");
+    if (told.has_first_timestamp() != counted.has_first_timestamp() ||
+        told.first_timestamp() != counted.first_timestamp() || told.last_timestamp() != counted.last_timestamp()) {
+      statistics_check_.Complain("they tell another time range than there is");
+    }
   }
 
   const v1::BlockEntry* EntryOf(const ReadFrame& frame) const {
@@ -362,6 +414,7 @@ class Verifier {
         index_.Finding("it says what the blocks say"),
         id_check_.Finding(fmt::format("{} ids, none twice", events_)),
         counts_.Finding(fmt::format("{} events", events_)),
+        statistics_check_.Finding(archive_.statistics() == nullptr ? "there are none" : "they count what is there"),
         restore_.Finding(fmt::format("{} buffers cover the original", buffers_)),
     };
   }
@@ -374,6 +427,9 @@ class Verifier {
   std::vector<BlockRow> rows_;
   TraceContext trace_;  // providers of records that are looked at again
   etl::ProviderResolver providers_{*trace_.providers};
+  StatisticsBuilder statistics_;
+  StatisticsBuilder::Part part_;
+  uint64_t counted_ = 0;
   IdSet ids_;
   uint64_t frame_count_ = 0;
   uint64_t headers_ = 0;
@@ -394,6 +450,7 @@ class Verifier {
   Check index_{"index"};
   Check id_check_{"ids"};
   Check counts_{"counts"};
+  Check statistics_check_{"statistics"};
   Check restore_{"restore"};
 };
 

@@ -13,8 +13,8 @@
 namespace etwpipe::etwp {
 
 /// Reads the whole file, decodes every block, and returns one finding per check, always the same checks in the same
-/// order: end, frames, header, dictionary, blocks, index, ids, counts, restore. `cancel` may be null. kInput if the
-/// file is no archive or was written for newer readers. `threads` is the most that may be used.
+/// order: end, frames, header, dictionary, blocks, index, ids, counts, statistics, restore. `cancel` may be null.
+/// kInput if the file is no archive or was written for newer readers. `threads` is the most that may be used.
 Result<std::vector<VerifyFinding>> VerifyArchive(const std::shared_ptr<InputFile>& file, int threads,
                                                  const CancelToken* cancel);
 

@@ -169,6 +169,17 @@ def round_trips(program):
             condition = "event_id != 0 or opcode in (1, 3)"
             program.output("run", "-q", sample_path(sample), "-o", thinned, "--where", condition)
             program.output("run", "-q", thinned, "-o", again)
+            # What the end of an archive tells is what its events tell: --fail-on reads them.
+            for by in ("kind", "name", "provider"):
+                for file in (archive, thinned):
+                    told, read = (program.json("stats", "--format", "json", "--by", by, *options, file)
+                                  for options in ((), ("--fail-on", "damage")))
+                    if told != read:
+                        yield f"{sample}: stats --by {by} of {file.name} differs from its events"
+            told, read = (program.json("info", "--format", "json", *options, thinned)
+                          for options in ((), ("--fail-on", "damage")))
+            if told != read:
+                yield f"{sample}: info of {thinned.name} differs from its events"
             kept = program.output("dump", "--format", "ndjson", "--where", condition, sample_path(sample))
             if not kept:
                 yield f"{sample}: the filter keeps nothing"

@@ -121,7 +121,8 @@ TEST(CountSink, CountsMoreKindsThanItsFirstTableHolds) {
     std::vector<std::unique_ptr<SinkBlock>> blocks;
     ASSERT_TRUE(sink.Cut(std::move(*chunk), blocks).ok());
   }
-  const auto counts = sink.Counts();
+  ASSERT_TRUE(sink.Finish().ok());
+  const auto& counts = sink.counts().rows;
   ASSERT_EQ(counts.size(), 3000u);
   for (const auto& row : counts) EXPECT_EQ(row.count, 2u);
   EXPECT_EQ(counts.front().id, 0);

@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "formats/etwp/etwp_source.h"
 #include "formats/etwp/frame.h"
 #include "formats/etwp/record_template.h"
 #include "formats/etwp/trace_header.h"
@@ -256,6 +257,91 @@ std::vector<std::byte> WithIndex(std::span<const std::byte> bytes, const std::fu
       etwp::MakeTail({tail.index_offset, static_cast<uint32_t>(made.size()), etwp::LoadFrameChecksum(made)});
   out.insert(out.end(), end.begin(), end.end());
   return out;
+}
+
+// The archive with other statistics, and everything that tells of them right.
+std::vector<std::byte> WithStatistics(std::span<const std::byte> archive,
+                                      const std::function<void(v1::Statistics&)>& change) {
+  const MemoryFile memory(archive);
+  const auto file = *memory.Open();
+  const auto opened = etwp::Archive::Open(file, nullptr);
+  EXPECT_TRUE(opened.ok());
+  v1::Frame frame;
+  *frame.mutable_statistics() = *(*opened)->statistics();
+  change(*frame.mutable_statistics());
+  const auto made = *etwp::MakePackedFrame(frame);
+  const auto tail = *etwp::ParseTail(archive.last(etwp::kTailSize));
+  std::vector<std::byte> out(archive.begin(), archive.begin() + static_cast<ptrdiff_t>(tail.index_offset));
+  const uint64_t offset = out.size();
+  out.insert(out.end(), made.begin(), made.end());
+  const auto rest = archive.subspan(tail.index_offset);
+  out.insert(out.end(), rest.begin(), rest.end());
+  auto moved = etwp::MakeTail({offset + made.size(), tail.index_length, tail.index_checksum});
+  std::copy(moved.begin(), moved.end(), out.end() - static_cast<ptrdiff_t>(etwp::kTailSize));
+  return WithIndex(out, [&](v1::Index& index) {
+    index.mutable_statistics()->set_offset(offset);
+    index.mutable_statistics()->set_length(static_cast<uint32_t>(made.size()));
+  });
+}
+
+std::optional<etwp::ArchiveSummary> SummaryOf(std::span<const std::byte> archive, Diagnostics* diagnostics) {
+  const MemoryFile memory(archive);
+  const auto source = etwp::EtwpSource::Open(*memory.Open(), {diagnostics, {}});
+  EXPECT_TRUE(source.ok());
+  return (*source)->Summary();
+}
+
+VerifyFinding StatisticsFinding(std::span<const std::byte> archive) {
+  const MemoryFile memory(archive);
+  const auto findings = *etwp::VerifyArchive(*memory.Open(), 1, nullptr);
+  return *std::find_if(findings.begin(), findings.end(), [](const auto& one) { return one.check == "statistics"; });
+}
+
+TEST_F(Damage, StatisticsThatMakeNoSenseAreNotUsed) {
+  ASSERT_TRUE(SummaryOf(bytes_, nullptr).has_value());
+  EXPECT_EQ(StatisticsFinding(bytes_).level, VerifyFinding::Level::kOk);
+  ASSERT_TRUE(SummaryOf(WithStatistics(bytes_, [](v1::Statistics&) {}), nullptr).has_value());
+  const std::vector<std::function<void(v1::Statistics&)>> lies = {
+      [](v1::Statistics& s) { s.mutable_kinds(0)->set_count(s.kinds(0).count() + 1); },
+      [](v1::Statistics& s) { s.mutable_kinds(0)->set_count(~uint64_t{0}); },
+      [](v1::Statistics& s) { s.mutable_kinds()->RemoveLast(); },
+      [](v1::Statistics& s) { *s.add_kinds() = s.kinds(0); },
+      [](v1::Statistics& s) { s.mutable_kinds(0)->set_provider("123"); },
+      [](v1::Statistics& s) { s.mutable_kinds(0)->set_id(65'536); },
+      [](v1::Statistics& s) { s.mutable_kinds(0)->set_version(65'536); },
+      [](v1::Statistics& s) { s.mutable_kinds(0)->set_opcode(256); },
+      [](v1::Statistics& s) { s.mutable_kinds(0)->set_origin("hearsay"); },
+      [](v1::Statistics& s) { s.clear_first_timestamp(); },
+  };
+  for (size_t lie = 0; lie < lies.size(); ++lie) {
+    const auto lying = WithStatistics(bytes_, lies[lie]);
+    EXPECT_FALSE(SummaryOf(lying, nullptr).has_value()) << lie;
+    EXPECT_EQ(StatisticsFinding(lying).level, VerifyFinding::Level::kError) << lie;
+  }
+  // Lies that add up are found by whoever reads the events.
+  const std::vector<std::function<void(v1::Statistics&)>> quiet = {
+      [](v1::Statistics& s) { s.mutable_kinds(0)->set_bytes(s.kinds(0).bytes() + 1); },
+      [](v1::Statistics& s) { s.mutable_kinds(0)->set_opcode(s.kinds(0).opcode() + 1); },
+      [](v1::Statistics& s) { s.set_first_timestamp(s.first_timestamp() + 1); },
+      [](v1::Statistics& s) { s.set_last_timestamp(s.last_timestamp() + 1); },
+  };
+  for (size_t lie = 0; lie < quiet.size(); ++lie) {
+    EXPECT_EQ(StatisticsFinding(WithStatistics(bytes_, quiet[lie])).level, VerifyFinding::Level::kError) << lie;
+  }
+}
+
+TEST_F(Damage, StatisticsThatAreNotThereAreNotUsed) {
+  Diagnostics none;
+  EXPECT_FALSE(SummaryOf(WithIndex(bytes_, [](v1::Index& i) { i.clear_statistics(); }), &none).has_value());
+  EXPECT_TRUE(none.entries().empty()) << "as in the archives of older writers";
+  for (const auto& change :
+       {std::function<void(v1::Index&)>([](v1::Index& i) { *i.mutable_statistics() = i.header(); }),
+        std::function<void(v1::Index&)>([](v1::Index& i) { i.mutable_statistics()->set_offset(~uint64_t{0}); })}) {
+    Diagnostics diagnostics;
+    EXPECT_FALSE(SummaryOf(WithIndex(bytes_, change), &diagnostics).has_value());
+    EXPECT_EQ(diagnostics.count(DiagnosticId::kArchiveFrameBad), 1u);
+    EXPECT_EQ(StatisticsFinding(WithIndex(bytes_, change)).level, VerifyFinding::Level::kError);
+  }
 }
 
 TEST_F(Damage, ALyingIndexNeverMakesAWrongEvent) {
