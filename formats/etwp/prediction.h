@@ -43,7 +43,8 @@ class PredictionState {
   void Start(std::span<const PayloadLayout* const> layouts);
 
   uint64_t last(uint32_t context) const { return last_[context]; }
-  /// The row of the key in a payload of `kind`, made if it is new; empty if there is no room. Valid until the next call.
+  /// The row of the key in a payload of `kind`, made if it is new; empty if there is no room. Valid until the next
+  /// call.
   std::span<uint64_t> Row(size_t kind, uint64_t key);
   /// The row with the largest key below that one; empty if there is none.
   std::span<const uint64_t> Below(size_t kind, uint64_t key) const;
