@@ -44,6 +44,7 @@ using v1::Slot;
 
 // The longest record, and readable bytes behind it, so that looking at a marker never reaches outside.
 constexpr size_t kRecordRoom = etl::Align8(etl::kMaxRecordSize) + 8;
+constexpr size_t kMostPadding = 7;  // behind a record
 
 // Columns of one kind while its events are put together.
 struct KindCursor {
@@ -164,13 +165,15 @@ class Decoding {
     size_t next_activity = 0;
     size_t next_value[kNumberSlotCount] = {};
     out_.rows.resize(events_);
+    // All that it may take, so that the memory never moves; CheckBlock() bounds it.
+    const size_t most = block_.record_bytes() + kMostPadding * events_ + kRecordRoom;
+    if (out_.bytes.size() < most) out_.bytes.resize(most);
     for (size_t i = 0; i < events_; ++i) {
       auto& row = out_.rows[i];
       KindCursor& cursor = cursors_[kind_index_[i]];
       const RecordTemplate& kind = *cursor.kind;
       if (cpus_[i] > std::numeric_limits<uint16_t>::max()) return false;
-      // Room for the longest record, so that only its own size needs a check.
-      if (out_.bytes.size() - offset < kRecordRoom) out_.bytes.resize(2 * offset + kRecordRoom);
+      // There is room for the longest record, so that only its own size needs a check.
       std::byte* to = out_.bytes.data() + offset;
       row.offset = static_cast<uint32_t>(offset);
       row.cpu = static_cast<uint16_t>(cpus_[i]);

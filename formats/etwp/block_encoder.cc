@@ -124,10 +124,12 @@ void BlockEncoder::AddHeaderColumns(std::span<const BlockRow> rows) {
 
 void BlockEncoder::AddPayloads(std::span<const BlockRow> rows, const v1::Block& block) {
   std::vector<const PayloadLayout*> layouts;
+  std::vector<size_t> events;
   for (size_t kind = 0; kind < group_ends_.size(); ++kind) {
     layouts.push_back(rows[order_[group_ends_[kind] - 1]].kind->layout());
+    events.push_back(group_ends_[kind] - (kind == 0 ? 0 : group_ends_[kind - 1]));
   }
-  payloads_.Start(layouts);
+  payloads_.Start(layouts, events);
   forms_.assign(rows.size(), 0);
   extended_table_ = {};
   extended_.assign(layouts.size(), {});

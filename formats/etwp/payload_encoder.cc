@@ -16,7 +16,7 @@ constexpr uint32_t FieldColumnOf(uint32_t kind, size_t field) { return kind | st
 
 }  // namespace
 
-void PayloadEncoder::Start(std::span<const PayloadLayout* const> layouts) {
+void PayloadEncoder::Start(std::span<const PayloadLayout* const> layouts, std::span<const size_t> events) {
   state_.Start(layouts);
   tables_.clear();
   kinds_.resize(layouts.size());
@@ -29,7 +29,14 @@ void PayloadEncoder::Start(std::span<const PayloadLayout* const> layouts) {
     kind.fields.resize(layouts[i]->fields.size());
     for (size_t f = 0; f < kind.fields.size(); ++f) {
       const auto& field = layouts[i]->fields[f];
-      if (!field.number() && !field.is_struct()) kind.fields[f].table = &tables_[{field.context, field.text}];
+      FieldColumn& column = kind.fields[f];
+      if (!field.number() && !field.is_struct()) column.table = &tables_[{field.context, field.text}];
+      if (events.empty() || field.repeated) continue;
+      column.values.reserve(events[i]);
+      column.last.reserve(events[i]);
+      if (layouts[i]->key == 0 || f < layouts[i]->key) continue;
+      column.row.reserve(events[i]);
+      column.below.reserve(events[i]);
     }
   }
 }

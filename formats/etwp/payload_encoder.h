@@ -17,8 +17,9 @@ namespace etwpipe::etwp {
 /// Collects the payloads of a block, then writes their columns. Views the payloads.
 class PayloadEncoder {
  public:
-  /// `layouts`: one per kind of the block, null where it has none.
-  void Start(std::span<const PayloadLayout* const> layouts);
+  /// `layouts`: one per kind of the block, null where it has none. `events`: how many payloads of each will come, if
+  /// that is known.
+  void Start(std::span<const PayloadLayout* const> layouts, std::span<const size_t> events = {});
   /// Takes the next event's payload, of a kind with a layout. Returns the value of COLUMN_PAYLOAD_FORM.
   uint64_t Add(size_t kind, std::span<const std::byte> payload, const HeaderFacts& facts);
   /// Writes the columns of a kind, which has that number in the file.
