@@ -31,7 +31,7 @@ constexpr size_t kHashBytes = 1 << 20;
 uint32_t BlockBytes(Level level) {
   switch (level) {
     case Level::kFast:
-    case Level::kDefault: return 8u << 20;
+    case Level::kDefault: return 4u << 20;
     case Level::kMax: return 16u << 20;
   }
   return 8u << 20;
