@@ -171,7 +171,7 @@ Result<VerifyFinding> CompareEvents(Source& original, Source& copy, int threads,
 }
 
 Result<VerifyFinding> CompareBuffers(const TraceInfo& original_info, const InputFile& original, const Source& copy,
-                                     const CancelToken* cancel) {
+                                     int threads, const CancelToken* cancel) {
   VerifyFinding finding{"original-buffers", Level::kNote, ""};
   const auto* archive = dynamic_cast<const etwp::EtwpSource*>(&copy);
   std::string reason;
@@ -184,6 +184,7 @@ Result<VerifyFinding> CompareBuffers(const TraceInfo& original_info, const Input
   } else {
     etwp::RestoreOptions options;
     options.cancel = cancel;
+    options.threads = threads;
     const Status status = etwp::CompareWithOriginal(archive->shared_archive(), original, options);
     const bool differs = status.code() == StatusCode::kAnswerNo || status.code() == StatusCode::kInput;
     if (!status.ok() && !differs) return status;
@@ -220,7 +221,7 @@ Result<std::vector<VerifyFinding>> VerifyAgainst(const std::shared_ptr<InputFile
   auto events = CompareEvents(**from, **to, threads, cancel);
   if (!events.ok()) return events.status();
   findings.push_back(std::move(*events));
-  auto buffers = CompareBuffers(info, *original, **to, cancel);
+  auto buffers = CompareBuffers(info, *original, **to, threads, cancel);
   if (!buffers.ok()) return buffers.status();
   findings.push_back(std::move(*buffers));
   return findings;

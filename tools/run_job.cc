@@ -129,9 +129,12 @@ class Job {
   Status Restore(const etwp::EtwpSource& archive) {
     const auto out = OutputFile::Create(output_.path, output_.force, OutputFile::Stdout::kSpool, settings_.spool_dir);
     if (!out.ok()) return out.status();
-    const auto restored = etwp::RestoreEtl(
-        archive.shared_archive(), **out,
-        {.spool_dir = settings_.spool_dir, .diagnostics = nullptr, .progress = &progress_, .cancel = &cancel_});
+    const auto restored = etwp::RestoreEtl(archive.shared_archive(), **out,
+                                           {.spool_dir = settings_.spool_dir,
+                                            .diagnostics = nullptr,
+                                            .progress = &progress_,
+                                            .cancel = &cancel_,
+                                            .threads = settings_.threads});
     if (!restored.ok()) return restored.status();
     ETWPIPE_RETURN_IF_ERROR((*out)->Commit());
     report_.summary.events_in = restored->events;

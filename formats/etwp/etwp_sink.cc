@@ -66,7 +66,7 @@ int ZstdLevel(Level level) {
   // smaller than 9; above, up to 19, time grows faster than size falls.
   constexpr int kDefaultLevel = 12;
   switch (level) {
-    case Level::kFast: return 5;
+    case Level::kFast: return 7;
     case Level::kDefault: return kDefaultLevel;
     case Level::kMax: return 19;
   }

@@ -89,9 +89,10 @@ class NumberCursor {
   bool LongVarint(uint64_t& value);
   bool Planes(uint64_t& value) {
     if (at_ == end_) return false;
-    uint64_t result = 0;
     const std::byte* from = at_++;
-    for (size_t plane = 0; plane < width_; ++plane, from += stride_) {
+    uint64_t result = std::to_integer<uint64_t>(*from);
+    for (size_t plane = 1; plane < width_; ++plane) {
+      from += stride_;
       result |= std::to_integer<uint64_t>(*from) << (8 * plane);
     }
     value = result;

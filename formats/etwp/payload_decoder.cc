@@ -28,7 +28,7 @@ bool PayloadDecoder::CheckPrediction(const PayloadLayout& layout, size_t index, 
 
 bool PayloadDecoder::Start(std::span<const PayloadLayout* const> layouts, std::span<const uint32_t> numbers,
                            const ColumnReader& columns) {
-  state_.Start(layouts);
+  state_.Start(layouts, PredictionState::Keep::kUsed);
   tables_.clear();
   entries_ = 0;
   kinds_.resize(layouts.size());
@@ -60,6 +60,7 @@ bool PayloadDecoder::Start(std::span<const PayloadLayout* const> layouts, std::s
 bool PayloadDecoder::Next(size_t kind, const HeaderFacts& facts, std::byte* to, size_t room) {
   const PayloadLayout& layout = *kinds_[kind].layout;
   kind_ = kind;
+  at_kind_ = &kinds_[kind];
   facts_ = facts;
   row_ = {};
   below_ = {};
@@ -74,15 +75,17 @@ bool PayloadDecoder::Next(size_t kind, const HeaderFacts& facts, std::byte* to, 
 }
 
 bool PayloadDecoder::Range(size_t begin, size_t end) {
-  const auto& fields = kinds_[kind_].layout->fields;
+  const PayloadLayout::Field* fields = at_kind_->layout->fields.data();
   for (size_t i = begin; i < end; i += 1 + size_t{fields[i].members}) {
-    if (!Elements(i)) return false;
+    // Most fields are single numbers.
+    const bool simple = fields[i].number() && fields[i].count == LayoutField::EXTENT_ONE;
+    if (simple ? !Step() || !Number(i) : !Elements(i)) return false;
   }
   return true;
 }
 
 bool PayloadDecoder::Elements(size_t index) {
-  const auto& field = kinds_[kind_].layout->fields[index];
+  const auto& field = at_kind_->layout->fields[index];
   if (!Step()) return false;
   uint64_t count = 0;
   switch (field.count) {
@@ -90,13 +93,13 @@ bool PayloadDecoder::Elements(size_t index) {
     case LayoutField::EXTENT_FIELD: count = values_[field.count_value]; break;
     case LayoutField::EXTENT_PREFIX16:
     case LayoutField::EXTENT_REST:
-      if (!kinds_[kind_].fields[index].counts.Next(count) || count > kMaxCount) return false;
+      if (!at_kind_->fields[index].counts.Next(count) || count > kMaxCount) return false;
       if (field.count == LayoutField::EXTENT_PREFIX16 && !PutNumber(count, 2)) return false;
       break;
     default: return One(index);
   }
   if (count > kMaxCount) return false;
-  const auto& columns = kinds_[kind_].fields;
+  const auto& columns = at_kind_->fields;
   if (columns[index].prediction == kPaired) return Pair(index, count);
   if (index > 0 && columns[index - 1].prediction == kPaired) {
     // Pair() took its elements from the column of the first.
@@ -113,12 +116,12 @@ bool PayloadDecoder::Elements(size_t index) {
 }
 
 bool PayloadDecoder::One(size_t index) {
-  return kinds_[kind_].layout->fields[index].number() ? Number(index) : Value(index);
+  return at_kind_->layout->fields[index].number() ? Number(index) : Value(index);
 }
 
 bool PayloadDecoder::Pair(size_t index, uint64_t count) {
-  const auto& fields = kinds_[kind_].layout->fields;
-  NumberCursor& values = kinds_[kind_].fields[index].values;
+  const auto& fields = at_kind_->layout->fields;
+  NumberCursor& values = at_kind_->fields[index].values;
   const size_t width = fields[index].width;
   PairState states[2];
   second_.clear();
@@ -132,7 +135,7 @@ bool PayloadDecoder::Pair(size_t index, uint64_t count) {
 }
 
 uint64_t PayloadDecoder::Predicted(size_t index, uint32_t prediction) const {
-  const auto& field = kinds_[kind_].layout->fields[index];
+  const auto& field = at_kind_->layout->fields[index];
   switch (prediction) {
     case kFromLast: return field.repeated ? values_[index] : state_.last(field.context);
     case kFromRow: return row_.empty() ? 0 : row_[state_.slot(kind_, index)];
@@ -146,8 +149,8 @@ uint64_t PayloadDecoder::Predicted(size_t index, uint32_t prediction) const {
 }
 
 bool PayloadDecoder::Number(size_t index) {
-  const PayloadLayout& layout = *kinds_[kind_].layout;
-  FieldColumn& column = kinds_[kind_].fields[index];
+  const PayloadLayout& layout = *at_kind_->layout;
+  FieldColumn& column = at_kind_->fields[index];
   uint64_t value = 0;
   if (!column.values.Next(value)) return false;
   if (column.prediction != kNoPrediction) value = UnZigZag(value) + Predicted(index, column.prediction);
@@ -165,8 +168,8 @@ bool PayloadDecoder::Number(size_t index) {
 }
 
 bool PayloadDecoder::Value(size_t index) {
-  const auto& field = kinds_[kind_].layout->fields[index];
-  FieldColumn& column = kinds_[kind_].fields[index];
+  const auto& field = at_kind_->layout->fields[index];
+  FieldColumn& column = at_kind_->fields[index];
   TableReader& table = *column.table;
   uint64_t code = 0;
   if (!column.values.Next(code)) return false;
@@ -213,8 +216,14 @@ bool PayloadDecoder::Put(std::span<const std::byte> bytes) {
 }
 
 bool PayloadDecoder::PutNumber(uint64_t value, size_t width) {
-  if (width > room_ - at_) return false;
-  std::memcpy(to_ + at_, &value, width);
+  // A whole store is one instruction; what it writes too much is written over or cut off.
+  if (room_ - at_ >= sizeof value) {
+    std::memcpy(to_ + at_, &value, sizeof value);
+  } else if (width <= room_ - at_) {
+    std::memcpy(to_ + at_, &value, width);
+  } else {
+    return false;
+  }
   at_ += width;
   return true;
 }

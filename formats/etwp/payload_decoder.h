@@ -49,6 +49,7 @@ class PayloadDecoder {
   bool Put(std::span<const std::byte> bytes);
   bool PutNumber(uint64_t value, size_t width);
   uint64_t Predicted(size_t index, uint32_t prediction) const;
+  // Bounds the work that a payload may make.
   bool Step() { return ++steps_ <= AllowedSteps(at_); }
 
   PredictionState state_;
@@ -58,6 +59,7 @@ class PayloadDecoder {
   std::vector<uint64_t> values_;  // per field of the payload at hand, the last one; tables count from 1
 
   size_t kind_ = 0;
+  Kind* at_kind_ = nullptr;
   HeaderFacts facts_;
   std::span<uint64_t> row_;
   std::span<const uint64_t> below_;

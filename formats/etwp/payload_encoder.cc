@@ -17,7 +17,7 @@ constexpr uint32_t FieldColumnOf(uint32_t kind, size_t field) { return kind | st
 }  // namespace
 
 void PayloadEncoder::Start(std::span<const PayloadLayout* const> layouts, std::span<const size_t> events) {
-  state_.Start(layouts);
+  state_.Start(layouts, PredictionState::Keep::kAll);
   tables_.clear();
   kinds_.resize(layouts.size());
   for (size_t i = 0; i < layouts.size(); ++i) {

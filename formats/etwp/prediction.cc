@@ -5,7 +5,25 @@
 
 namespace etwpipe::etwp {
 
-void PredictionState::Start(std::span<const PayloadLayout* const> layouts) {
+void KeyIndex::Put(uint64_t key, uint32_t place) {
+  size_t at = SlotOf(key);
+  while (entries_[at].place != kNone) at = (at + 1) & (entries_.size() - 1);
+  entries_[at] = {key, place};
+}
+
+void KeyIndex::Add(uint64_t key, uint32_t place) {
+  constexpr size_t kFirst = 16;
+  if (++count_ * 2 > entries_.size()) {
+    std::vector<Entry> before(std::max(kFirst, entries_.size() * 2));
+    before.swap(entries_);
+    for (const Entry& entry : before) {
+      if (entry.place != kNone) Put(entry.key, entry.place);
+    }
+  }
+  Put(key, place);
+}
+
+void PredictionState::Start(std::span<const PayloadLayout* const> layouts, Keep keep) {
   last_.clear();
   kinds_.assign(layouts.size(), {});
   tables_.clear();
@@ -33,29 +51,34 @@ void PredictionState::Start(std::span<const PayloadLayout* const> layouts) {
       kinds_[kind].slots.push_back(slot);
     }
   }
-  for (size_t table = 0; table < tables_.size(); ++table) tables_[table].stride = slots[table].size();
+  for (size_t table = 0; table < tables_.size(); ++table) {
+    tables_[table].stride = slots[table].size();
+    tables_[table].used = tables_[table].ordered = keep == Keep::kAll;
+  }
   last_.resize(contexts);
 }
 
 std::span<uint64_t> PredictionState::Row(size_t kind, uint64_t key) {
   KeyTable& table = tables_[kinds_[kind].table];
-  auto found = table.rows.find(key);
-  if (found == table.rows.end()) {
+  uint32_t place = table.rows.Find(key);
+  if (place == KeyIndex::kNone) {
     if (row_values_ + table.stride > kMaxRowValues) {
       overflowed_ = true;
       return {};
     }
     row_values_ += table.stride;
-    found = table.rows.emplace(key, table.values.size()).first;
+    place = static_cast<uint32_t>(table.values.size());
+    table.rows.Add(key, place);
+    if (table.ordered) table.sorted.emplace(key, place);
     table.values.resize(table.values.size() + table.stride);
   }
-  return std::span(table.values).subspan(found->second, table.stride);
+  return std::span(table.values).subspan(place, table.stride);
 }
 
 std::span<const uint64_t> PredictionState::Below(size_t kind, uint64_t key) const {
   const KeyTable& table = tables_[kinds_[kind].table];
-  auto found = table.rows.lower_bound(key);
-  if (found == table.rows.begin()) return {};
+  auto found = table.sorted.lower_bound(key);
+  if (found == table.sorted.begin()) return {};
   --found;
   return std::span(table.values).subspan(found->second, table.stride);
 }

@@ -33,14 +33,46 @@ struct HeaderFacts {
   uint64_t pid = 0;
 };
 
+/// From keys to places, by open addressing. Places are below 2^32 - 1.
+class KeyIndex {
+ public:
+  static constexpr uint32_t kNone = 0xFFFFFFFF;
+
+  /// The place of the key; kNone if it has none.
+  uint32_t Find(uint64_t key) const {
+    if (entries_.empty()) return kNone;
+    for (size_t at = SlotOf(key);; at = (at + 1) & (entries_.size() - 1)) {
+      if (entries_[at].place == kNone || entries_[at].key == key) return entries_[at].place;
+    }
+  }
+  /// `key` must have none yet.
+  void Add(uint64_t key, uint32_t place);
+
+ private:
+  struct Entry {
+    uint64_t key = 0;
+    uint32_t place = kNone;
+  };
+  size_t SlotOf(uint64_t key) const {
+    const uint64_t mixed = (key ^ key >> 32) * 0x9E3779B97F4A7C15u;
+    return static_cast<size_t>(mixed >> 32) & (entries_.size() - 1);
+  }
+  void Put(uint64_t key, uint32_t place);
+
+  std::vector<Entry> entries_;  // a power of two of them, at most half of them taken
+  size_t count_ = 0;
+};
+
 /// Memory of values by context and by key. Starts anew with each block.
 class PredictionState {
  public:
   /// Rows hold at most this many values together.
   static constexpr size_t kMaxRowValues = size_t{1} << 22;
 
+  /// What rows are kept for: writers look at all of them, readers at those that Use() names.
+  enum class Keep : uint8_t { kAll, kUsed };
   /// `layouts`: one per kind of the block, null where it has none. They must outlive the block.
-  void Start(std::span<const PayloadLayout* const> layouts);
+  void Start(std::span<const PayloadLayout* const> layouts, Keep keep);
 
   uint64_t last(uint32_t context) const { return last_[context]; }
   /// The row of the key in a payload of `kind`, made if it is new; empty if there is no room. Valid until the next
@@ -50,7 +82,7 @@ class PredictionState {
   std::span<const uint64_t> Below(size_t kind, uint64_t key) const;
   /// Whether a row was left out.
   bool overflowed() const { return overflowed_; }
-  /// For readers: rows of the kind's table are used, with `nearest` also those below. Others need not be kept.
+  /// Rows of the kind's table are used, with `nearest` also those below. Before the first payload.
   void Use(size_t kind, bool nearest) {
     KeyTable& table = tables_[kinds_[kind].table];
     table.used = true;
@@ -68,7 +100,8 @@ class PredictionState {
     size_t stride = 0;
     bool used = false;
     bool ordered = false;
-    std::map<uint64_t, size_t> rows;  // key to the place in values
+    KeyIndex rows;                        // key to the place in values
+    std::map<uint64_t, uint32_t> sorted;  // the same; if `ordered`
     std::vector<uint64_t> values;
   };
   struct Kind {

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <deque>
+#include <future>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "formats/etl/layout.h"
@@ -98,21 +100,21 @@ class Restorer {
   }
 
   Result<RestoreResult> Run() {
-    while (true) {
+    const auto ahead = static_cast<size_t>(std::max(1, options_.threads));
+    std::deque<std::future<std::unique_ptr<BlockTask>>> tasks;
+    for (bool more = true; more || !tasks.empty();) {
       if (options_.cancel != nullptr && options_.cancel->cancelled()) return Status::Cancelled();
-      auto block = walker_.Next({});
-      if (!block.ok()) return block.status();
-      if (*block == nullptr) break;
-      if (const auto error = DecodeBlock((*block)->block(), (*block)->names, decoded_)) {
-        return Damaged(fmt::format("the block at {}: {}", (*block)->place.offset, error->reason));
+      while (more && tasks.size() < ahead) {
+        auto block = walker_.Next({});
+        if (!block.ok()) return block.status();
+        more = *block != nullptr;
+        if (more) tasks.push_back(Decode(std::move(*block)));
       }
-      for (const auto& row : decoded_.rows) {
-        ETWPIPE_RETURN_IF_ERROR(AddRecord(row.cpu, decoded_.record(row)));
-      }
-      result_.events += decoded_.rows.size();
-      if (options_.progress != nullptr) {
-        options_.progress->OnProgress({walker_.position(), archive_.file()->size(), result_.events});
-      }
+      if (tasks.empty()) break;
+      auto task = tasks.front().get();
+      tasks.pop_front();
+      ETWPIPE_RETURN_IF_ERROR(AddBlock(*task));
+      spare_.push_back(std::move(task));
     }
     if (result_.events != archive_.trailer()->events()) {
       return Damaged(fmt::format("{} of {} events can be read", result_.events, archive_.trailer()->events()));
@@ -128,6 +130,40 @@ class Restorer {
 
  private:
   Status Damaged(const std::string& what) const { return etwp::Damaged(archive_, what); }
+
+  // A block on its way: read in order, decoded on any thread, its records added in order.
+  struct BlockTask {
+    std::unique_ptr<ReadBlock> read;
+    uint64_t position = 0;  // in the archive, behind it
+    std::optional<DecodeError> error;
+    DecodedBlock decoded;
+  };
+
+  std::future<std::unique_ptr<BlockTask>> Decode(std::unique_ptr<ReadBlock> block) {
+    if (spare_.empty()) spare_.push_back(std::make_unique<BlockTask>());
+    auto task = std::move(spare_.back());
+    spare_.pop_back();
+    task->read = std::move(block);
+    task->position = walker_.position();
+    // Both policies together: where no more threads can be had, the caller does the work.
+    const auto policy = options_.threads > 1 ? std::launch::async | std::launch::deferred : std::launch::deferred;
+    return std::async(policy, [task = std::move(task)]() mutable {
+      task->error = DecodeBlock(task->read->block(), task->read->names, task->decoded);
+      return std::move(task);
+    });
+  }
+
+  Status AddBlock(const BlockTask& task) {
+    if (task.error) return Damaged(fmt::format("the block at {}: {}", task.read->place.offset, task.error->reason));
+    for (const auto& row : task.decoded.rows) {
+      ETWPIPE_RETURN_IF_ERROR(AddRecord(row.cpu, task.decoded.record(row)));
+    }
+    result_.events += task.decoded.rows.size();
+    if (options_.progress != nullptr) {
+      options_.progress->OnProgress({task.position, archive_.file()->size(), result_.events});
+    }
+    return {};
+  }
 
   // A buffer on its way, and the earlier one whose bytes its pads are made from.
   struct OpenBuffer {
@@ -236,7 +272,7 @@ class Restorer {
   const RestoreOptions& options_;
   RestoreQueue queue_;
   BlockWalker walker_;
-  DecodedBlock decoded_;
+  std::vector<std::unique_ptr<BlockTask>> spare_;  // with their memory
   std::map<uint16_t, std::deque<std::shared_ptr<OpenBuffer>>> open_;
   uint64_t open_bytes_ = 0;
   std::deque<std::shared_ptr<OpenBuffer>> window_;  // what pad_distance may point at

@@ -17,6 +17,7 @@ struct RestoreOptions {
   Diagnostics* diagnostics = nullptr;    ///< damage of the archive; may be null
   ProgressListener* progress = nullptr;  ///< may be null
   const CancelToken* cancel = nullptr;   ///< may be null
+  int threads = 1;                       ///< most that may decode at once
 };
 
 struct RestoreResult {

@@ -101,14 +101,16 @@ class RestoreTest : public testing::Test {
     EXPECT_TRUE(WriteArchive(original.trace, options, 300, 1, diagnostics).ok());
     return options.path;
   }
-  Result<etwp::RestoreResult> Restore(const std::string& path, const std::string& to) {
+  Result<etwp::RestoreResult> Restore(const std::string& path, const std::string& to, int threads = 1) {
     auto file = InputFile::Open(path);
     EXPECT_TRUE(file.ok());
     const auto archive = etwp::Archive::Open(*file, nullptr);
     if (!archive.ok()) return archive.status();
     auto out = OutputFile::Create(to, true, OutputFile::Stdout::kSpool);
     EXPECT_TRUE(out.ok());
-    auto result = etwp::RestoreEtl(*archive, **out, {});
+    etwp::RestoreOptions options;
+    options.threads = threads;
+    auto result = etwp::RestoreEtl(*archive, **out, options);
     if (result.ok()) {
       EXPECT_TRUE((*out)->Commit().ok());
     }
@@ -122,12 +124,14 @@ TEST_F(RestoreTest, OriginalComesBackBitForBit) {
   Diagnostics diagnostics;
   const auto path = Archive(original, &diagnostics);
   EXPECT_EQ(diagnostics.count(DiagnosticId::kNotExact), 0u);
-  const auto result = Restore(path, folder_.File("back"));
-  ASSERT_TRUE(result.ok()) << result.status().message();
-  EXPECT_TRUE(result->identical);
-  EXPECT_TRUE(result->checked);
-  EXPECT_EQ(result->events, original.trace.events.size());
-  EXPECT_TRUE(ReadBytes(folder_.File("back")) == original.bytes);
+  for (const int threads : {1, 2, 5}) {
+    const auto result = Restore(path, folder_.File("back"), threads);
+    ASSERT_TRUE(result.ok()) << result.status().message();
+    EXPECT_TRUE(result->identical);
+    EXPECT_TRUE(result->checked);
+    EXPECT_EQ(result->events, original.trace.events.size());
+    EXPECT_TRUE(ReadBytes(folder_.File("back")) == original.bytes);
+  }
 }
 
 TEST_F(RestoreTest, ALostBufferIsNotExact) {
