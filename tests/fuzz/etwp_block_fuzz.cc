@@ -1,0 +1,74 @@
+// Takes any block apart, without frames and checksums in the way, and puts what came out into a block again: the
+// encoder must give every event back, whatever the layouts. Input: u16 length of a Dictionary, the Dictionary, a Block.
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+#include <vector>
+
+#include "formats/etl/record.h"
+#include "formats/etwp/block_comparison.h"
+#include "formats/etwp/block_decoder.h"
+#include "formats/etwp/block_encoder.h"
+#include "formats/etwp/record_rows.h"
+#include "pipeline/byte_reader.h"
+#include "pipeline/trace_context.h"
+
+namespace {
+
+using namespace etwpipe;
+
+void Require(bool condition) {
+  if (!condition) std::abort();
+}
+
+// Bytes between the header of a record and its payload, as a writer finds them.
+uint16_t ExtendedSize(const etwp::RecordTemplate& kind, std::span<const std::byte> record,
+                      etl::ProviderResolver& providers) {
+  if (!kind.extended()) return 0;
+  EventHeader header;
+  etwp::ParseRow(record, 8, providers, header);
+  const bool fits = header.extended_begin == kind.header_size() && header.payload_begin >= header.extended_begin &&
+                    header.payload_begin <= record.size();
+  return fits ? static_cast<uint16_t>(header.payload_begin - header.extended_begin) : uint16_t{0};
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size < 2) return 0;
+  const size_t dictionary_size = LoadAt<uint16_t>(reinterpret_cast<const std::byte*>(data), 0);
+  if (dictionary_size > size - 2) return 0;
+  v1::Dictionary dictionary;
+  v1::Block block;
+  const auto* text = reinterpret_cast<const char*>(data) + 2;
+  if (!dictionary.ParseFromArray(text, static_cast<int>(dictionary_size))) return 0;
+  if (!block.ParseFromArray(text + dictionary_size, static_cast<int>(size - 2 - dictionary_size))) return 0;
+
+  etwp::Dictionary known;
+  (void)known.Add(dictionary);
+  etwp::BlockNames names;
+  if (etwp::FindNames(block, known, names)) return 0;
+  etwp::DecodedBlock decoded;
+  if (etwp::DecodeBlock(block, names, decoded) || block.has_rows()) return 0;
+
+  TraceContext trace;
+  etl::ProviderResolver providers(*trace.providers);
+  etwp::BlockEvents events;
+  events.first_event = block.first_event();
+  for (const auto& row : decoded.rows) {
+    const auto record = decoded.record(row);
+    const etwp::RecordTemplate& kind = *names.kinds[row.kind];
+    Require(row.offset + record.size() <= decoded.bytes.size() && record.size() >= kind.header_size());
+    events.rows.push_back({record.data(), row.instance_id, row.timestamp, &kind, block.kinds(row.kind), row.size,
+                           row.cpu, ExtendedSize(kind, record, providers)});
+  }
+  etwp::BlockEncoder encoder;
+  v1::Block again;
+  Require(encoder.Encode(events, 1, again).ok());
+  etwp::BlockNames names_again;
+  Require(!etwp::FindNames(again, known, names_again));
+  etwp::DecodedBlock decoded_again;
+  Require(!etwp::DecodeBlock(again, names_again, decoded_again));
+  Require(etwp::FirstDifference(events.rows, decoded_again) == events.rows.size());
+  return 0;
+}
