@@ -41,7 +41,10 @@ typedef enum ETWPIPE_RESULT {
 typedef enum ETWPIPE_CALLBACK_CODE {
   ETWPIPE_ANALYSIS_SUCCESS = 1, /* go on */
   ETWPIPE_ANALYSIS_FAILURE = 2, /* stop the session: ETWPIPE_RESULT_ANALYSIS_ERROR */
-  ETWPIPE_ANALYSIS_CANCEL = 4   /* stop the session: ETWPIPE_RESULT_CANCELLED */
+  ETWPIPE_ANALYSIS_CANCEL = 4,  /* stop the session: ETWPIPE_RESULT_CANCELLED */
+  /* No answers: in C++ they make every int a value of this type, so that a wrong one can be told. */
+  ETWPIPE_CALLBACK_CODE_LEAST = INT32_MIN,
+  ETWPIPE_CALLBACK_CODE_MOST = INT32_MAX
 } ETWPIPE_CALLBACK_CODE;
 
 /* ETWPIPE_EVENT_DATA.EventId */
