@@ -6,7 +6,6 @@
 #include <cstring>
 #include <map>
 
-#include "formats/etl/header_record_row.h"
 #include "formats/etl/layout.h"
 #include "formats/etwp/block_indexer.h"
 #include "formats/etwp/frame.h"
@@ -225,11 +224,7 @@ Status EtwpSink::Begin(const BeginArgs& args) {
     registry_ = own_registry_.get();
   }
 
-  if (const auto header = etl::HeaderRecordRow(*trace_)) {
-    StatisticsBuilder::Part part;
-    part.counter.Add(schema::KindKey(*header), *header);
-    statistics_.Add(part);
-  }
+  statistics_.AddHeaderRecord(*trace_);
 
   WriteTraceHeader(args.trace.info, options_.keep_paths, header_);
   v1::Frame frame;

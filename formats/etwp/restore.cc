@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <future>
 #include <map>
 #include <optional>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "formats/etwp/block_decoder.h"
 #include "formats/etwp/buffer_placer.h"
 #include "formats/etwp/images_hash.h"
+#include "formats/etwp/ordered_tasks.h"
 #include "formats/etwp/pad_predictor.h"
 #include "formats/etwp/restore_section.h"
 #include "formats/etwp/sha256.h"
@@ -100,21 +100,24 @@ class Restorer {
   }
 
   Result<RestoreResult> Run() {
-    const auto ahead = static_cast<size_t>(std::max(1, options_.threads));
-    std::deque<std::future<std::unique_ptr<BlockTask>>> tasks;
+    OrderedTasks<BlockTask> tasks(options_.threads);
     for (bool more = true; more || !tasks.empty();) {
       if (options_.cancel != nullptr && options_.cancel->cancelled()) return Status::Cancelled();
-      while (more && tasks.size() < ahead) {
+      while (more && !tasks.full()) {
         auto block = walker_.Next({});
         if (!block.ok()) return block.status();
         more = *block != nullptr;
-        if (more) tasks.push_back(Decode(std::move(*block)));
+        if (!more) break;
+        auto task = tasks.Spare();
+        task->read = std::move(*block);
+        task->position = walker_.position();
+        tasks.Begin(std::move(task),
+                    [](BlockTask& one) { one.error = DecodeBlock(one.read->block(), one.read->names, one.decoded); });
       }
       if (tasks.empty()) break;
-      auto task = tasks.front().get();
-      tasks.pop_front();
+      auto task = tasks.Take();
       ETWPIPE_RETURN_IF_ERROR(AddBlock(*task));
-      spare_.push_back(std::move(task));
+      tasks.GiveBack(std::move(task));
     }
     if (result_.events != archive_.trailer()->events()) {
       return Damaged(fmt::format("{} of {} events can be read", result_.events, archive_.trailer()->events()));
@@ -138,20 +141,6 @@ class Restorer {
     std::optional<DecodeError> error;
     DecodedBlock decoded;
   };
-
-  std::future<std::unique_ptr<BlockTask>> Decode(std::unique_ptr<ReadBlock> block) {
-    if (spare_.empty()) spare_.push_back(std::make_unique<BlockTask>());
-    auto task = std::move(spare_.back());
-    spare_.pop_back();
-    task->read = std::move(block);
-    task->position = walker_.position();
-    // Both policies together: where no more threads can be had, the caller does the work.
-    const auto policy = options_.threads > 1 ? std::launch::async | std::launch::deferred : std::launch::deferred;
-    return std::async(policy, [task = std::move(task)]() mutable {
-      task->error = DecodeBlock(task->read->block(), task->read->names, task->decoded);
-      return std::move(task);
-    });
-  }
 
   Status AddBlock(const BlockTask& task) {
     if (task.error) return Damaged(fmt::format("the block at {}: {}", task.read->place.offset, task.error->reason));
@@ -272,7 +261,6 @@ class Restorer {
   const RestoreOptions& options_;
   RestoreQueue queue_;
   BlockWalker walker_;
-  std::vector<std::unique_ptr<BlockTask>> spare_;  // with their memory
   std::map<uint16_t, std::deque<std::shared_ptr<OpenBuffer>>> open_;
   uint64_t open_bytes_ = 0;
   std::deque<std::shared_ptr<OpenBuffer>> window_;  // what pad_distance may point at

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "formats/etl/header_record_row.h"
+
 namespace etwpipe::etwp {
 namespace {
 
@@ -35,6 +37,10 @@ void StatisticsBuilder::Part::Add(const EventHeader& row) {
 void StatisticsBuilder::Add(const Part& part) {
   total_.counter.Add(part.counter);
   Widen(total_.first_time, total_.last_time, part.first_time, part.last_time);
+}
+
+void StatisticsBuilder::AddHeaderRecord(const TraceContext& trace) {
+  if (const auto header = etl::HeaderRecordRow(trace)) total_.counter.Add(schema::KindKey(*header), *header);
 }
 
 bool StatisticsBuilder::Build(const TraceContext& trace, const schema::SchemaRegistry* registry,

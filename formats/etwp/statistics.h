@@ -31,6 +31,8 @@ class StatisticsBuilder {
 
   /// Rows of `part` are rows of the trace that Build() is given.
   void Add(const Part& part);
+  /// Counts the log-file header record of the trace, if it has one; it has no time of an event.
+  void AddHeaderRecord(const TraceContext& trace);
   /// False, and nothing, if there are more kinds than an archive tells of.
   bool Build(const TraceContext& trace, const schema::SchemaRegistry* registry, v1::Statistics& statistics) const;
 

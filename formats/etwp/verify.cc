@@ -5,16 +5,14 @@
 
 #include <algorithm>
 #include <bitset>
-#include <deque>
-#include <future>
 #include <map>
 #include <tuple>
 #include <unordered_map>
 
-#include "formats/etl/header_record_row.h"
 #include "formats/etwp/block_decoder.h"
 #include "formats/etwp/block_indexer.h"
 #include "formats/etwp/frame.h"
+#include "formats/etwp/ordered_tasks.h"
 #include "formats/etwp/record_rows.h"
 #include "formats/etwp/restore_section.h"
 #include "formats/etwp/statistics.h"
@@ -113,38 +111,28 @@ class Verifier {
   }
 
  private:
-  // At most as many frames are decoded at once as there are threads; with one thread the caller decodes each as it
-  // looks at it.
   Status LookAtFrames(Diagnostics& damage) {
     FrameWalker walker(*archive_.file());
-    std::deque<std::future<std::unique_ptr<FrameTask>>> tasks;
-    std::vector<std::unique_ptr<FrameTask>> spare;  // with their memory
+    OrderedTasks<FrameTask> tasks(threads_);
     const auto look_at_first = [&] {
-      auto task = tasks.front().get();
-      tasks.pop_front();
+      auto task = tasks.Take();
       Look(*task);
       task->error.reset();
-      spare.push_back(std::move(task));
+      tasks.GiveBack(std::move(task));
     };
     while (true) {
       if (cancel_ != nullptr && cancel_->cancelled()) return Status::Cancelled();
-      if (spare.empty()) spare.push_back(std::make_unique<FrameTask>());
-      auto task = std::move(spare.back());
-      spare.pop_back();
+      auto task = tasks.Spare();
       const auto more = walker.Next(task->frame, &damage);
       if (!more.ok()) return more.status();
       if (!*more) break;
       // Blocks need the dictionaries before them, so this is done in order.
       if (task->frame.body.has_dictionary()) LookAtDictionary(task->frame);
       if (task->frame.body.has_block()) task->error = FindNames(task->frame.body.block(), names_, task->names);
-      // Both policies together: where no more threads can be had, the caller does the work.
-      const auto policy =
-          threads_ > 1 && task->needs_decoding() ? std::launch::async | std::launch::deferred : std::launch::deferred;
-      tasks.push_back(std::async(policy, [task = std::move(task)]() mutable {
-        task->Decode();
-        return std::move(task);
-      }));
-      if (tasks.size() >= static_cast<size_t>(threads_)) look_at_first();
+      const bool costly = task->needs_decoding();
+      tasks.Begin(
+          std::move(task), [](FrameTask& one) { one.Decode(); }, costly);
+      if (tasks.full()) look_at_first();
     }
     while (!tasks.empty()) look_at_first();
     return {};
@@ -241,11 +229,7 @@ class Verifier {
     }
     v1::Statistics counted;
     trace_.info = archive_.info();
-    if (const auto header = etl::HeaderRecordRow(trace_)) {
-      part_.Clear();
-      part_.counter.Add(schema::KindKey(*header), *header);
-      statistics_.Add(part_);
-    }
+    statistics_.AddHeaderRecord(trace_);
     if (!statistics_.Build(trace_, nullptr, counted)) return;
     const auto total = [](const v1::Statistics& statistics) {
       std::map<std::tuple<std::string, std::string, uint32_t, uint32_t, uint32_t>, std::pair<uint64_t, uint64_t>> kinds;

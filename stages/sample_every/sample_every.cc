@@ -5,7 +5,7 @@
 
 #include "formats/schema/context_records.h"
 #include "formats/schema/stack_owner.h"
-#include "stages/sample_every/kept_events.h"
+#include "stages/kept_events.h"
 #include "stages/sample_every/options.pb.h"
 
 namespace etwpipe {
@@ -68,13 +68,10 @@ class SampleEvery : public Stage {
   Status Process(const ProcessArgs& args) const override {
     auto& state = static_cast<State&>(*args.state);
     args.batch.Retain([&](const EventHeader& row) {
-      // A stack follows its event, which came before it; that event may not have named its thread.
-      if (const auto owner = stacks_.Find(row)) {
-        return state.kept.Contains(owner->timestamp, owner->tid) || state.kept.Contains(owner->timestamp, kNoId);
-      }
+      if (const auto owner = stacks_.Find(row)) return state.kept.HasOwner(*owner);
       const bool keep =
           (keep_context_ && schema::IsContextRecord(row, args.trace.provider_guid(row))) || IsTurnOf(row, state);
-      if (keep) state.kept.Add(row.timestamp, row.has(kHasPid) ? row.tid : kNoId);
+      if (keep) state.kept.Remember(row);
       return keep;
     });
     return {};

@@ -7,7 +7,7 @@
 #include "formats/schema/context_records.h"
 #include "formats/schema/schema_registry.h"
 #include "formats/schema/stack_owner.h"
-#include "stages/sample_every/kept_events.h"
+#include "stages/kept_events.h"
 
 namespace etwpipe::session {
 namespace {
@@ -69,12 +69,9 @@ class RetentionFilter final : public Stage {
     auto& state = static_cast<State&>(*args.state);
     args.batch.Retain([&](const EventHeader& row) {
       if (row.has(kInjected) && row.instance_id == 0) return true;
-      // A stack follows its event, which came before it; that event may not have named its thread.
-      if (const auto owner = stacks_.Find(row)) {
-        return state.kept.Contains(owner->timestamp, owner->tid) || state.kept.Contains(owner->timestamp, kNoId);
-      }
+      if (const auto owner = stacks_.Find(row)) return state.kept.HasOwner(*owner);
       const bool keep = (RetentionOf(row, args.trace.provider_guid(row)) & flags_) != 0;
-      if (keep) state.kept.Add(row.timestamp, row.has(kHasPid) ? row.tid : kNoId);
+      if (keep) state.kept.Remember(row);
       return keep;
     });
     return {};

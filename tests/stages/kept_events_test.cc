@@ -1,4 +1,4 @@
-#include "stages/sample_every/kept_events.h"
+#include "stages/kept_events.h"
 
 #include <gtest/gtest.h>
 

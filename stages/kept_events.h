@@ -5,6 +5,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "formats/schema/stack_owner.h"
+#include "pipeline/event.h"
+
 namespace etwpipe {
 
 /// A set of (timestamp, thread) of bounded size: of what was added at least the last kRemembered distinct pairs are
@@ -13,7 +16,15 @@ class KeptEvents {
  public:
   static constexpr size_t kRemembered = 1 << 17;
 
-  /// Remembers an event; `tid` is kNoId where its record has none.
+  /// Remembers an event that was kept.
+  void Remember(const EventHeader& row) { Add(row.timestamp, row.has(kHasPid) ? row.tid : kNoId); }
+  /// Whether the event that a stack was taken for was kept. A stack follows its event, which came before it; that event
+  /// may not have named its thread.
+  bool HasOwner(const StackOwner& owner) const {
+    return Contains(owner.timestamp, owner.tid) || Contains(owner.timestamp, kNoId);
+  }
+
+  /// The same by numbers; `tid` is kNoId where a record has none.
   void Add(int64_t timestamp, uint32_t tid);
   bool Contains(int64_t timestamp, uint32_t tid) const;
 
