@@ -1,6 +1,7 @@
 #include "tools/activity_report.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <tuple>
 #include <unordered_map>
@@ -29,6 +30,15 @@ std::vector<const Activity*> SortedActivities(const ActivityTable& table, Report
   return sorted;
 }
 
+namespace {
+
+// Activities of one thread may overlap, so that hostile clocks lift their sum past what a number holds: it stays there.
+void AddTicks(int64_t& sum, int64_t ticks) {
+  if (__builtin_add_overflow(sum, ticks, &sum)) sum = std::numeric_limits<int64_t>::max();
+}
+
+}  // namespace
+
 std::vector<ThreadRow> ThreadRows(const ActivityTable& table, const TraceContext& trace, ReportOrder order) {
   std::map<std::pair<uint32_t, uint32_t>, ThreadRow> threads;
   const auto* processes = trace.facts->Get<facts::ProcessTable>();
@@ -49,9 +59,9 @@ std::vector<ThreadRow> ThreadRows(const ActivityTable& table, const TraceContext
       }
     }
     ++row.activities;
-    row.duration += activity.exclusive_duration;
-    row.cpu += activity.exclusive_cpu;
-    row.responsibility += activity.exclusive_responsibility;
+    AddTicks(row.duration, activity.exclusive_duration);
+    AddTicks(row.cpu, activity.exclusive_cpu);
+    AddTicks(row.responsibility, activity.exclusive_responsibility);
   }
   std::vector<ThreadRow> rows;
   rows.reserve(threads.size());
