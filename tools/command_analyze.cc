@@ -130,6 +130,7 @@ class AnalyzeCommand final : public Subcommand {
     const auto source = report_ == "functions" ? Functions(file, std::move(*chosen), *surveyors, diagnostics, args)
                                                : Activities(file, std::move(*chosen), *surveyors, diagnostics, args);
     if (!source.ok()) return source.status();
+    NoteDamage(file, diagnostics);
     return fail_on_.Judge(file, (*source)->context().info, diagnostics);
   }
 

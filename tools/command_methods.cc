@@ -335,6 +335,7 @@ class MethodsCommand final : public Subcommand {
       const View view = unresolved_ ? View::kUnresolved : modules_ ? View::kModules : View::kMethods;
       ETWPIPE_RETURN_IF_ERROR(Print(ToText(report, file, view)));
     }
+    NoteDamage(file, diagnostics);
     return fail_on_.Judge(file, trace.info, diagnostics);
   }
 

@@ -118,6 +118,14 @@ Status FailOnOption::Check() {
   return {};
 }
 
+void NoteDamage(std::string_view file, const Diagnostics& diagnostics) {
+  for (const auto& entry : diagnostics.entries()) {
+    if (InfoOf(entry.id).severity == Severity::kInfo) continue;
+    PrintNote(fmt::format("{}: {} x {}: {}; what cannot be read is not in the result", file, entry.count,
+                          InfoOf(entry.id).id, entry.text));
+  }
+}
+
 Status FailOnOption::Judge(std::string_view file, const TraceInfo& info, const Diagnostics& diagnostics) const {
   for (const auto& wanted : values) {
     if ((wanted == kAny || wanted == kLoss) && (info.events_lost != 0 || info.buffers_lost != 0)) {

@@ -55,6 +55,9 @@ struct FormatOption {
   std::vector<std::string> choices_;
 };
 
+/// Says on standard error what of a file could not be read, a line per kind of damage; nothing if all could.
+void NoteDamage(std::string_view file, const Diagnostics& diagnostics);
+
 /// --fail-on: turns findings of a run into exit status 3.
 struct FailOnOption {
   std::vector<std::string> values;
