@@ -137,5 +137,8 @@ int AvailableCores();
 std::string Environment(const char* name);
 /// SIGINT and SIGTERM set the token; a second one ends the process at once. SIGPIPE is ignored.
 void InstallSignalHandlers(CancelToken* token);
+/// Asks the system to back the heap by large pages, so that a run over a small file is not mostly page faults. For the
+/// start of a program; where there are none nothing changes.
+void UseLargePages();
 
 }  // namespace etwpipe

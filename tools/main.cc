@@ -101,6 +101,7 @@ int ExitCode(const Status& status, const CancelToken& cancel) {
 }
 
 int Main(int argc, char** argv) {
+  UseLargePages();
   static CancelToken cancel;  // outlives every signal
   InstallSignalHandlers(&cancel);
   Status status;

@@ -66,19 +66,24 @@ struct KindCursor {
   }
 };
 
-class Decoding {
- public:
-  Decoding(const v1::Block& block, const BlockNames& names, DecodedBlock& out)
-      : block_(block), names_(names), out_(out), events_(block.events()) {}
+}  // namespace
 
-  std::optional<DecodeError> Run() {
+class BlockDecoder::Decoding {
+ public:
+  std::optional<DecodeError> Run(const v1::Block& block, const BlockNames& names, DecodedBlock& out) {
+    block_ = &block;
+    names_ = &names;
+    out_ = &out;
+    events_ = block.events();
+    out.rows.clear();
+    out.annotations.clear();
     if (auto error = CheckBlock()) return error;
-    if (auto error = columns_.Open(block_.columns())) return error;
+    if (auto error = columns_.Open(block_->columns())) return error;
     if (!ReadKinds() || !ReadHeaderColumns() || !ReadKindColumns()) return Bad("a column does not fit its events");
     if (!BuildRecords()) return Bad("its columns contradict each other");
-    for (int i = 0; i < block_.annotations_size(); ++i) {
-      const auto& info = *names_.annotations[static_cast<size_t>(i)];
-      if (!ReadAnnotation(block_.annotations(i), info)) return Bad("an annotation column does not fit its events");
+    for (int i = 0; i < block_->annotations_size(); ++i) {
+      const auto& info = *names_->annotations[static_cast<size_t>(i)];
+      if (!ReadAnnotation(block_->annotations(i), info)) return Bad("an annotation column does not fit its events");
     }
     return std::nullopt;
   }
@@ -88,11 +93,11 @@ class Decoding {
 
   std::optional<DecodeError> CheckBlock() const {
     if (events_ == 0 || events_ > kMaxBlockEvents) return Bad(fmt::format("it declares {} events", events_));
-    if (block_.record_bytes() > kMaxContent) {
-      return Bad(fmt::format("it declares {} bytes of records", block_.record_bytes()));
+    if (block_->record_bytes() > kMaxContent) {
+      return Bad(fmt::format("it declares {} bytes of records", block_->record_bytes()));
     }
     uint64_t batched = 0;
-    for (const uint32_t batch : block_.batch_events()) {
+    for (const uint32_t batch : block_->batch_events()) {
       if (batch == 0 || batch > kMaxBatchRows) return Bad("it declares an impossible batch");
       batched += batch;
     }
@@ -102,8 +107,11 @@ class Decoding {
 
   bool ReadKinds() {
     if (!columns_.Numbers(v1::COLUMN_KIND, 0, events_, kind_index_)) return false;
-    cursors_.resize(names_.kinds.size());
-    for (size_t i = 0; i < cursors_.size(); ++i) cursors_[i].kind = names_.kinds[i];
+    cursors_.resize(names_->kinds.size());
+    for (size_t i = 0; i < cursors_.size(); ++i) {
+      cursors_[i].kind = names_->kinds[i];
+      cursors_[i].count = 0;
+    }
     for (const uint64_t index : kind_index_) {
       if (index >= cursors_.size()) return false;
       ++cursors_[index].count;
@@ -139,7 +147,7 @@ class Decoding {
     std::vector<const PayloadLayout*> layouts;
     for (size_t i = 0; i < cursors_.size(); ++i) {
       KindCursor& cursor = cursors_[i];
-      const uint32_t number = block_.kinds(static_cast<int>(i));
+      const uint32_t number = block_->kinds(static_cast<int>(i));
       layouts.push_back(cursor.kind->layout());
       if (!columns_.Cursor(v1::COLUMN_TIMESTAMP, number, cursor.timestamps)) return false;
       cursor.timestamp_base = columns_.PredictionOf(v1::COLUMN_TIMESTAMP, number);
@@ -152,29 +160,30 @@ class Decoding {
       if (!columns_.Cursor(v1::COLUMN_PAYLOAD_SIZE, number, cursor.payload_sizes)) return false;
       if (!columns_.Bytes(v1::COLUMN_PAYLOAD, number, cursor.payload)) return false;
     }
-    const std::vector<uint32_t> numbers(block_.kinds().begin(), block_.kinds().end());
+    extended_table_ = {};
+    const std::vector<uint32_t> numbers(block_->kinds().begin(), block_->kinds().end());
     return payloads_.Start(layouts, numbers, columns_) && extended_table_.Open(0, v1::LayoutField::TEXT_NONE, columns_);
   }
 
   bool BuildRecords() {
     CpuStates states;
-    TimestampBases bases(static_cast<uint64_t>(block_.first_timestamp()));
+    TimestampBases bases(static_cast<uint64_t>(block_->first_timestamp()));
     uint64_t total = 0;
     size_t offset = 0;
     size_t next_thread = 0;
     size_t next_activity = 0;
     size_t next_value[kNumberSlotCount] = {};
-    out_.rows.resize(events_);
+    out_->rows.resize(events_);
     // All that it may take, so that the memory never moves; CheckBlock() bounds it.
-    const size_t most = block_.record_bytes() + kMostPadding * events_ + kRecordRoom;
-    if (out_.bytes.size() < most) out_.bytes.resize(most);
+    const size_t most = block_->record_bytes() + kMostPadding * events_ + kRecordRoom;
+    if (out_->bytes.size() < most) out_->bytes = std::vector<std::byte>(most);
     for (size_t i = 0; i < events_; ++i) {
-      auto& row = out_.rows[i];
+      auto& row = out_->rows[i];
       KindCursor& cursor = cursors_[kind_index_[i]];
       const RecordTemplate& kind = *cursor.kind;
       if (cpus_[i] > std::numeric_limits<uint16_t>::max()) return false;
       // There is room for the longest record, so that only its own size needs a check.
-      std::byte* to = out_.bytes.data() + offset;
+      std::byte* to = out_->bytes.data() + offset;
       row.offset = static_cast<uint32_t>(offset);
       row.cpu = static_cast<uint16_t>(cpus_[i]);
       row.kind = static_cast<uint16_t>(kind_index_[i]);
@@ -217,10 +226,10 @@ class Decoding {
       row.instance_id = state.expected_id + UnZigZag(ids_[i]);
       state.expected_id = NextInstanceId(row.instance_id, row.size);
       total += size;
-      if (total > block_.record_bytes()) return false;
+      if (total > block_->record_bytes()) return false;
       offset += etl::Align8(size);
     }
-    return total == block_.record_bytes() && payloads_.at_end() && extended_table_.at_end() &&
+    return total == block_->record_bytes() && payloads_.at_end() && extended_table_.at_end() &&
            std::all_of(cursors_.begin(), cursors_.end(), [](const KindCursor& cursor) { return cursor.at_end(); });
   }
 
@@ -271,7 +280,7 @@ class Decoding {
   }
 
   bool ReadAnnotation(uint32_t number, const AnnotationInfo& info) {
-    auto& note = out_.annotations.emplace_back();
+    auto& note = out_->annotations.emplace_back();
     note.info = info;
     if (!columns_.Numbers(v1::COLUMN_NOTE_PRESENT, number, events_, note.present)) return false;
     uint64_t count = 0;
@@ -330,10 +339,10 @@ class Decoding {
     return bytes.empty();
   }
 
-  const v1::Block& block_;
-  const BlockNames& names_;
-  DecodedBlock& out_;
-  const size_t events_;
+  const v1::Block* block_ = nullptr;
+  const BlockNames* names_ = nullptr;
+  DecodedBlock* out_ = nullptr;
+  size_t events_ = 0;
   ColumnReader columns_;
   PayloadDecoder payloads_;
   TableReader extended_table_;
@@ -349,13 +358,18 @@ class Decoding {
   std::vector<uint64_t> slot_values_[kNumberSlotCount];
 };
 
-}  // namespace
+BlockDecoder::BlockDecoder() = default;
+BlockDecoder::~BlockDecoder() = default;
+
+std::optional<DecodeError> BlockDecoder::Decode(const v1::Block& block, const BlockNames& names,
+                                                DecodedBlock& decoded) {
+  if (block.has_rows()) return DecodeRows(block, decoded);
+  if (decoding_ == nullptr) decoding_ = std::make_unique<Decoding>();
+  return decoding_->Run(block, names, decoded);
+}
 
 std::optional<DecodeError> DecodeBlock(const v1::Block& block, const BlockNames& names, DecodedBlock& decoded) {
-  if (block.has_rows()) return DecodeRows(block, decoded);
-  decoded.rows.clear();
-  decoded.annotations.clear();
-  return Decoding(block, names, decoded).Run();
+  return BlockDecoder().Decode(block, names, decoded);
 }
 
 }  // namespace etwpipe::etwp

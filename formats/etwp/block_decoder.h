@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -52,8 +53,21 @@ struct BlockNames {
 /// Fails with the reason when the dictionary lacks one.
 std::optional<DecodeError> FindNames(const v1::Block& block, const Dictionary& dictionary, BlockNames& names);
 
-/// Takes a block apart. Any block is safe: sizes are checked before anything is allocated, and what does not add up is
-/// an error.
+/// Takes blocks apart, one at a time; keeps its working memory.
+class BlockDecoder {
+ public:
+  BlockDecoder();
+  ~BlockDecoder();
+
+  /// Any block is safe: sizes are checked before anything is allocated, and what does not add up is an error.
+  std::optional<DecodeError> Decode(const v1::Block& block, const BlockNames& names, DecodedBlock& decoded);
+
+ private:
+  class Decoding;
+  std::unique_ptr<Decoding> decoding_;
+};
+
+/// The same for a single block.
 std::optional<DecodeError> DecodeBlock(const v1::Block& block, const BlockNames& names, DecodedBlock& decoded);
 
 }  // namespace etwpipe::etwp

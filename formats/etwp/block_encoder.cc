@@ -288,14 +288,13 @@ void BlockEncoder::AddAnnotation(const BlockAnnotation& annotation) {
   columns_.EndBytes();
 }
 
-Status BlockEncoder::EncodeOnce(const BlockEvents& events, std::span<const uint32_t> raw_kinds, int level,
-                                v1::Block& block) {
-  rows_.assign(events.rows.begin(), events.rows.end());
+Status BlockEncoder::EncodeOnce(BlockEvents& events, std::span<const uint32_t> raw_kinds, int level, v1::Block& block) {
+  std::vector<BlockRow>& rows = events.rows;
   uint64_t bytes = 0;
-  int64_t first = rows_.front().timestamp;
+  int64_t first = rows.front().timestamp;
   auto [low, high] = std::pair(first, first);
   uint32_t largest_kind = 0;
-  for (auto& row : rows_) {
+  for (auto& row : rows) {
     if (std::find(raw_kinds.begin(), raw_kinds.end(), row.kind_number) != raw_kinds.end()) row.kind_number = kRawKind;
     if (row.kind_number == kRawKind) {
       row.kind = &RawTemplate();
@@ -308,16 +307,16 @@ Status BlockEncoder::EncodeOnce(const BlockEvents& events, std::span<const uint3
   }
   block.Clear();
   block.set_first_event(events.first_event);
-  block.set_events(static_cast<uint32_t>(rows_.size()));
+  block.set_events(static_cast<uint32_t>(rows.size()));
   block.set_record_bytes(bytes);
   block.set_first_timestamp(first);
   block.set_min_timestamp(low);
   block.set_max_timestamp(high);
-  SetBatches(rows_, block);
+  SetBatches(rows, block);
 
   // Counting sort by kind: events per kind, then where each group ends.
   std::vector<uint32_t> counts(size_t{largest_kind} + 1);
-  for (const auto& row : rows_) ++counts[row.kind_number];
+  for (const auto& row : rows) ++counts[row.kind_number];
   std::vector<uint32_t> local(counts.size());
   std::vector<uint32_t> next;
   group_ends_.clear();
@@ -330,18 +329,18 @@ Status BlockEncoder::EncodeOnce(const BlockEvents& events, std::span<const uint3
     end += counts[number];
     group_ends_.push_back(end);
   }
-  order_.resize(rows_.size());
-  kind_index_.resize(rows_.size());
-  for (uint32_t index = 0; index < rows_.size(); ++index) {
-    const uint32_t kind = local[rows_[index].kind_number];
+  order_.resize(rows.size());
+  kind_index_.resize(rows.size());
+  for (uint32_t index = 0; index < rows.size(); ++index) {
+    const uint32_t kind = local[rows[index].kind_number];
     kind_index_[index] = kind;
     order_[next[kind]++] = index;
   }
 
   columns_.Clear();
-  AddHeaderColumns(rows_);
-  AddPayloads(rows_, block);
-  AddKindColumns(rows_, block);
+  AddHeaderColumns(rows);
+  AddPayloads(rows, block);
+  AddKindColumns(rows, block);
   for (const auto& annotation : events.annotations) {
     const bool any = std::any_of(annotation.cells.begin(), annotation.cells.end(),
                                  [](const auto& cell) { return cell.column != nullptr && cell.column->has(cell.row); });
@@ -349,27 +348,29 @@ Status BlockEncoder::EncodeOnce(const BlockEvents& events, std::span<const uint3
     block.add_annotations(annotation.number);
     AddAnnotation(annotation);
   }
+  payloads_.Release();
   return columns_.Finish(level, compressor_, *block.mutable_columns());
 }
 
-void BlockEncoder::CountKinds(v1::BlockEntry& entry) const {
+void BlockEncoder::CountKinds(std::span<const BlockRow> rows, v1::BlockEntry& entry) const {
   uint32_t begin = 0;
   for (const uint32_t end : group_ends_) {
     uint64_t bytes = 0;
-    for (uint32_t i = begin; i < end; ++i) bytes += rows_[order_[i]].size;
+    for (uint32_t i = begin; i < end; ++i) bytes += rows[order_[i]].size;
     entry.add_kind_events(end - begin);
     entry.add_kind_bytes(bytes);
     begin = end;
   }
 }
 
-Status BlockEncoder::Encode(const BlockEvents& events, int level, v1::Block& block) {
+Status BlockEncoder::Encode(BlockEvents& events, int level, v1::Block& block) {
   std::vector<uint32_t> raw = raw_kinds_;
+  const std::vector<BlockRow>& rows = events.rows;
   while (true) {
     ETWPIPE_RETURN_IF_ERROR(EncodeOnce(events, raw, level, block));
     BlockNames names;
     for (size_t kind = 0; kind < group_ends_.size(); ++kind) {
-      names.kinds.push_back(rows_[order_[group_ends_[kind] - 1]].kind);
+      names.kinds.push_back(rows[order_[group_ends_[kind] - 1]].kind);
     }
     std::vector<AnnotationInfo> infos(static_cast<size_t>(block.annotations_size()));
     for (size_t i = 0; i < infos.size(); ++i) {
@@ -379,13 +380,13 @@ Status BlockEncoder::Encode(const BlockEvents& events, int level, v1::Block& blo
       infos[i].type = found->type;
       names.annotations.push_back(&infos[i]);
     }
-    const auto error = DecodeBlock(block, names, check_);
-    const size_t wrong = error ? 0 : FirstDifference(rows_, check_);
-    if (!error && wrong == rows_.size()) {
+    const auto error = decoder_.Decode(block, names, check_);
+    const size_t wrong = error ? 0 : FirstDifference(rows, check_);
+    if (!error && wrong == rows.size()) {
       if (SameAnnotations(events, block, check_)) return {};
       return Status::Internal("an archive block does not give its annotations back");
     }
-    const uint32_t kind = rows_[wrong].kind_number;
+    const uint32_t kind = rows[wrong].kind_number;
     if (error || kind == kRawKind || raw.size() - raw_kinds_.size() >= kMaxRetries) {
       // Which kind is at fault is unknown, or too many are: the whole block is stored as raw records, once.
       const auto all = block.kinds();

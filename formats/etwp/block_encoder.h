@@ -50,13 +50,15 @@ struct BlockEvents {
 class BlockEncoder {
  public:
   /// Writes `events` (at least one) as a block, decodes it again and compares. A kind that does not come back byte for
-  /// byte is stored as raw records. `level` is zstd's.
-  Status Encode(const BlockEvents& events, int level, v1::Block& block);
+  /// byte is stored as raw records, and its rows then say so. `level` is zstd's.
+  Status Encode(BlockEvents& events, int level, v1::Block& block);
+  /// For other frames, too: it takes tens of MiB.
+  Compressor& compressor() { return compressor_; }
   /// How much the choice of encodings and predictions tries out.
   void set_effort(Effort effort) { columns_.numbers().set_effort(effort); }
 
-  /// Adds events and bytes of each kind of the block just made.
-  void CountKinds(v1::BlockEntry& entry) const;
+  /// Adds events and bytes of each kind of the block just made of those rows.
+  void CountKinds(std::span<const BlockRow> rows, v1::BlockEntry& entry) const;
 
   /// For tests: kinds stored as raw records from the start.
   void set_raw_kinds(std::vector<uint32_t> kinds) { raw_kinds_ = std::move(kinds); }
@@ -67,7 +69,7 @@ class BlockEncoder {
     std::vector<uint64_t> codes;
   };
 
-  Status EncodeOnce(const BlockEvents& events, std::span<const uint32_t> raw_kinds, int level, v1::Block& block);
+  Status EncodeOnce(BlockEvents& events, std::span<const uint32_t> raw_kinds, int level, v1::Block& block);
   void AddHeaderColumns(std::span<const BlockRow> rows);
   void AddPayloads(std::span<const BlockRow> rows, const v1::Block& block);
   void AddKindColumns(std::span<const BlockRow> rows, const v1::Block& block);
@@ -81,12 +83,12 @@ class BlockEncoder {
   PayloadEncoder payloads_;
   TableWriter extended_table_;
   std::vector<ExtendedColumns> extended_;  // per kind of the block
-  std::vector<BlockRow> rows_;
-  std::vector<uint32_t> order_;       // rows grouped by kind
-  std::vector<uint32_t> group_ends_;  // per kind of the block, into order_
-  std::vector<uint64_t> kind_index_;  // per row
-  std::vector<uint64_t> forms_;       // per row, of kinds with a layout
+  std::vector<uint32_t> order_;            // rows grouped by kind
+  std::vector<uint32_t> group_ends_;       // per kind of the block, into order_
+  std::vector<uint64_t> kind_index_;       // per row
+  std::vector<uint64_t> forms_;            // per row, of kinds with a layout
   std::vector<uint64_t> numbers_[8];
+  BlockDecoder decoder_;
   DecodedBlock check_;
 };
 

@@ -12,6 +12,9 @@ namespace {
 
 // Columns shorter than this share a zstd block with their neighbours (archive-experiments.md section 5).
 constexpr size_t kMinCompressedPart = 4096;
+constexpr size_t kLargeContent = 2 << 20;
+constexpr int kLargeChainLog = 22;
+
 constexpr uint64_t KeyOf(uint32_t id, uint32_t of) { return uint64_t{id} << 32 | of; }
 
 }  // namespace
@@ -23,6 +26,8 @@ Status Compressor::Compress(std::span<const std::byte> content, std::span<const 
   ZSTD_CCtx_reset(context, ZSTD_reset_session_and_parameters);
   ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, level);
   ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 0);
+  // Trees of larger windows would take 64 MiB and more, and gain next to nothing.
+  if (content.size() > kLargeContent) ZSTD_CCtx_setParameter(context, ZSTD_c_chainLog, kLargeChainLog);
   ZSTD_CCtx_setPledgedSrcSize(context, content.size());
   out.resize(ZSTD_compressBound(content.size()) + 16 * (cuts.size() + 1));
   ZSTD_outBuffer output{out.data(), out.size(), 0};
@@ -200,7 +205,7 @@ bool ColumnReader::Numbers(uint32_t id, uint32_t of, size_t count, std::vector<u
 bool ColumnReader::Cursor(uint32_t id, uint32_t of, NumberCursor& out) const {
   const Column* column = Find(id, of);
   if (column == nullptr) {
-    out = NumberCursor();
+    out.Reset();
     return true;
   }
   return out.Open(column->encoding, std::span(content_).subspan(column->begin, column->length));

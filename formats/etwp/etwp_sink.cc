@@ -127,7 +127,6 @@ struct EtwpSink::Worker {
   BlockEncoder encoder;
   BlockIndexer indexer;
   ColumnWriter columns;
-  Compressor compressor;
   BlockEvents events;
   v1::Frame frame;
 };
@@ -427,7 +426,7 @@ Status EtwpSink::Encode(SinkBlock& sink_block) const {
   frame.Clear();
   Status status;
   if (block.parts.empty()) {
-    status = EncodeRestore(block.restore, block.first_buffer, level, worker->columns, worker->compressor,
+    status = EncodeRestore(block.restore, block.first_buffer, level, worker->columns, worker->encoder.compressor(),
                            *frame.mutable_restore());
   } else {
     BlockEvents& events = worker->events;
@@ -436,11 +435,14 @@ Status EtwpSink::Encode(SinkBlock& sink_block) const {
     events.annotations.clear();
     // Slot of a number in events.annotations; ascending numbers.
     std::vector<uint32_t> numbers;
+    size_t count = 0;
     for (const auto& part : block.parts) {
+      count += part.end - part.begin;
       for (const auto& note : part.notes) numbers.push_back(note.first);
     }
     std::sort(numbers.begin(), numbers.end());
     numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+    events.rows.reserve(count);
     for (const uint32_t number : numbers) events.annotations.push_back({number, AnnotationType::kU64, {}});
     for (const auto& part : block.parts) {
       const Chunk& chunk = *part.chunk;
@@ -463,7 +465,7 @@ Status EtwpSink::Encode(SinkBlock& sink_block) const {
     }
     v1::Block& made = *frame.mutable_block();
     const bool rows = options_.layout == Layout::kRows;
-    status = rows ? EncodeRows(events, rows_trace_, level, worker->compressor, made)
+    status = rows ? EncodeRows(events, rows_trace_, level, worker->encoder.compressor(), made)
                   : worker->encoder.Encode(events, level, made);
     if (status.ok()) {
       auto& entry = block.entry;
@@ -474,7 +476,7 @@ Status EtwpSink::Encode(SinkBlock& sink_block) const {
       entry.set_max_timestamp(made.max_timestamp());
       *entry.mutable_kinds() = made.kinds();
       if (!rows) {
-        worker->encoder.CountKinds(entry);
+        worker->encoder.CountKinds(events.rows, entry);
         worker->indexer.Summarise(events.rows, entry);
       }
     }

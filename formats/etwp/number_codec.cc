@@ -1,9 +1,7 @@
 #include "formats/etwp/number_codec.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <cmath>
 #include <cstring>
 #include <unordered_map>
 
@@ -97,30 +95,20 @@ void WriteDictionary(std::span<const uint64_t> values, std::vector<std::byte>& t
 }
 
 // Bytes that an ideal coder of single bytes takes for them.
-double Entropy(const std::array<uint32_t, 256>& counts, size_t total) {
-  double bits = 0;
-  for (const uint32_t count : counts) {
-    if (count != 0) bits -= count * std::log2(static_cast<double>(count) / static_cast<double>(total));
-  }
-  return bits / 8;
-}
-
-size_t EntropyOf(std::span<const std::byte> bytes) {
-  std::array<uint32_t, 256> counts{};
-  for (const std::byte byte : bytes) ++counts[std::to_integer<size_t>(byte)];
-  return static_cast<size_t>(Entropy(counts, bytes.size())) + 1;
+size_t EntropyOf(std::span<const std::byte> bytes, ByteCounts& counts) {
+  for (const std::byte byte : bytes) counts.Add(std::to_integer<uint8_t>(byte));
+  return static_cast<size_t>(counts.TakeBits(bytes.size()) / 8) + 1;
 }
 
 // The same, each plane by itself.
-size_t EntropyOfPlanes(std::span<const uint64_t> values, bool delta) {
+size_t EntropyOfPlanes(std::span<const uint64_t> values, bool delta, std::array<ByteCounts, 8>& planes) {
   const size_t width = WidthOf(BitsOfAll(values, delta));
-  double total = 0;
-  for (size_t plane = 0; plane < width; ++plane) {
-    std::array<uint32_t, 256> counts{};
-    ForEach(values, delta, [&](uint64_t value) { ++counts[value >> 8 * plane & 0xFF]; });
-    total += Entropy(counts, values.size());
-  }
-  return static_cast<size_t>(total) + 1;
+  ForEach(values, delta, [&](uint64_t value) {
+    for (size_t plane = 0; plane < width; ++plane) planes[plane].Add(static_cast<uint8_t>(value >> 8 * plane));
+  });
+  double bits = 0;
+  for (size_t plane = 0; plane < width; ++plane) bits += planes[plane].TakeBits(values.size());
+  return static_cast<size_t>(bits / 8) + 1;
 }
 
 }  // namespace
@@ -138,7 +126,7 @@ std::vector<std::pair<size_t, size_t>> NumberEncoder::Sample(size_t count) {
 }
 
 size_t NumberEncoder::CostOf(std::span<const std::byte> bytes) {
-  if (effort_ == Effort::kEstimate || context_ == nullptr) return EntropyOf(bytes);
+  if (effort_ == Effort::kEstimate || context_ == nullptr) return EntropyOf(bytes, planes_[0]);
   packed_.resize(ZSTD_compressBound(bytes.size()));
   const size_t size =
       ZSTD_compressCCtx(context_.get(), packed_.data(), packed_.size(), bytes.data(), bytes.size(), kTrialLevel);
@@ -146,7 +134,7 @@ size_t NumberEncoder::CostOf(std::span<const std::byte> bytes) {
 }
 
 size_t NumberEncoder::Estimate(std::span<const uint64_t> values) {
-  return std::min(EntropyOfPlanes(values, false), EntropyOfPlanes(values, true));
+  return std::min(EntropyOfPlanes(values, false, planes_), EntropyOfPlanes(values, true, planes_));
 }
 
 NumberEncoder::Choice NumberEncoder::Choose(std::span<const uint64_t> values) {
@@ -171,8 +159,8 @@ NumberEncoder::Choice NumberEncoder::Choose(std::span<const uint64_t> values) {
   try_out(v1::ENCODING_VARINT);
   try_out(v1::ENCODING_DELTA_VARINT);
   if (effort_ == Effort::kEstimate) {
-    if (!small) take(v1::ENCODING_PLANES, EntropyOfPlanes(sample_, false));
-    take(v1::ENCODING_DELTA_PLANES, EntropyOfPlanes(sample_, true));
+    if (!small) take(v1::ENCODING_PLANES, EntropyOfPlanes(sample_, false, planes_));
+    take(v1::ENCODING_DELTA_PLANES, EntropyOfPlanes(sample_, true, planes_));
     return best;
   }
   try_out(v1::ENCODING_DELTA_PLANES);
@@ -198,8 +186,15 @@ void NumberEncoder::Write(std::span<const uint64_t> values, v1::Encoding encodin
   }
 }
 
+void NumberCursor::Reset() {
+  encoding_ = v1::ENCODING_CONSTANT;
+  taken_ = ready_ = 0;
+  previous_ = 0;
+  at_ = end_ = nullptr;
+}
+
 bool NumberCursor::Open(uint32_t encoding, std::span<const std::byte> bytes) {
-  *this = NumberCursor();
+  Reset();
   encoding_ = encoding;
   at_ = bytes.data();
   end_ = at_ + bytes.size();
@@ -211,7 +206,7 @@ bool NumberCursor::Open(uint32_t encoding, std::span<const std::byte> bytes) {
     case v1::ENCODING_DELTA_PLANES:
     case v1::ENCODING_FIXED: {
       if (bytes.empty()) return false;
-      width_ = std::to_integer<size_t>(*at_++);
+      width_ = std::to_integer<uint8_t>(*at_++);
       if (width_ == 0 || width_ > 8 || (bytes.size() - 1) % width_ != 0) return false;
       stride_ = (bytes.size() - 1) / width_;
       // Planes are read along the first one.
@@ -221,7 +216,7 @@ bool NumberCursor::Open(uint32_t encoding, std::span<const std::byte> bytes) {
     case v1::ENCODING_DICTIONARY: {
       uint64_t count = 0;
       if (!Varint(count) || at_ == end_) return false;
-      width_ = std::to_integer<size_t>(*at_++);
+      width_ = std::to_integer<uint8_t>(*at_++);
       if (width_ == 0 || width_ > 8 || count > static_cast<size_t>(end_ - at_) / width_) return false;
       distinct_ = at_;
       stride_ = count;
@@ -232,14 +227,25 @@ bool NumberCursor::Open(uint32_t encoding, std::span<const std::byte> bytes) {
   }
 }
 
+bool NumberCursor::Varint(uint64_t& value) {
+  if (at_ == end_) return false;
+  const auto byte = std::to_integer<uint64_t>(*at_);
+  if (byte >= 0x80) return LongVarint(value);
+  ++at_;
+  value = byte;
+  return true;
+}
+
 bool NumberCursor::LongVarint(uint64_t& value) {
+  const std::byte* at = at_;
   uint64_t result = 0;
   for (int shift = 0; shift < 64; shift += 7) {
-    if (at_ == end_) return false;
-    const auto byte = std::to_integer<uint64_t>(*at_++);
+    if (at == end_) return false;
+    const auto byte = std::to_integer<uint64_t>(*at++);
     if (shift == 63 && byte > 1) return false;
     result |= (byte & 0x7F) << shift;
     if (byte < 0x80) {
+      at_ = at;
       value = result;
       return true;
     }
@@ -247,19 +253,77 @@ bool NumberCursor::LongVarint(uint64_t& value) {
   return false;
 }
 
-bool NumberCursor::Other(uint64_t& value) {
-  if (encoding_ == v1::ENCODING_FIXED) {
-    if (at_ == end_) return false;
-    value = 0;
-    std::memcpy(&value, at_, width_);
-    at_ += width_;
-    return true;
+// What makes no sense ends the values before it, and is met again by the next call.
+size_t NumberCursor::Varints() {
+  size_t count = 0;
+  while (count < kAtATime && Varint(values_[count])) ++count;
+  return count;
+}
+
+size_t NumberCursor::Planes() {
+  const size_t count = std::min<size_t>(kAtATime, static_cast<size_t>(end_ - at_));
+  if (count == kAtATime) {
+    // Into memory that nothing else names, so that many are joined at once.
+    uint64_t values[kAtATime];
+    const std::byte* from = at_;
+    for (size_t i = 0; i < kAtATime; ++i) values[i] = std::to_integer<uint64_t>(from[i]);
+    for (size_t plane = 1; plane < width_; ++plane) {
+      from += stride_;
+      for (size_t i = 0; i < kAtATime; ++i) values[i] |= std::to_integer<uint64_t>(from[i]) << 8 * plane;
+    }
+    std::copy_n(values, kAtATime, values_);
+  } else {
+    for (size_t i = 0; i < count; ++i) {
+      values_[i] = 0;
+      for (size_t plane = 0; plane < width_; ++plane) {
+        values_[i] |= std::to_integer<uint64_t>(at_[plane * stride_ + i]) << 8 * plane;
+      }
+    }
   }
-  uint64_t index = 0;
-  if (encoding_ != v1::ENCODING_DICTIONARY || !Varint(index) || index >= stride_) return false;
-  value = 0;
-  std::memcpy(&value, distinct_ + index * width_, width_);
-  return true;
+  at_ += count;
+  return count;
+}
+
+size_t NumberCursor::Fixed() {
+  const size_t count = std::min<size_t>(kAtATime, static_cast<size_t>(end_ - at_) / width_);
+  for (size_t i = 0; i < count; ++i) {
+    values_[i] = 0;
+    std::memcpy(&values_[i], at_, width_);
+    at_ += width_;
+  }
+  return count;
+}
+
+bool NumberCursor::Refill() {
+  size_t count = 0;
+  switch (encoding_) {
+    case v1::ENCODING_CONSTANT:
+      count = kAtATime;
+      std::fill_n(values_, count, previous_);
+      break;
+    case v1::ENCODING_VARINT:
+    case v1::ENCODING_DELTA_VARINT: count = Varints(); break;
+    case v1::ENCODING_PLANES:
+    case v1::ENCODING_DELTA_PLANES: count = Planes(); break;
+    case v1::ENCODING_FIXED: count = Fixed(); break;
+    case v1::ENCODING_DICTIONARY: {
+      count = Varints();
+      for (size_t i = 0; i < count; ++i) {
+        const uint64_t index = values_[i];
+        if (index >= stride_) return false;
+        values_[i] = 0;
+        std::memcpy(&values_[i], distinct_ + index * width_, width_);
+      }
+      break;
+    }
+    default: break;
+  }
+  if (encoding_ == v1::ENCODING_DELTA_VARINT || encoding_ == v1::ENCODING_DELTA_PLANES) {
+    for (size_t i = 0; i < count; ++i) values_[i] = previous_ += UnZigZag(values_[i]);
+  }
+  taken_ = 0;
+  ready_ = static_cast<uint8_t>(count);
+  return count > 0;
 }
 
 }  // namespace etwpipe::etwp

@@ -3,12 +3,14 @@
 
 #include <zstd.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "formats/etwp/byte_counts.h"
 #include "proto/archive.pb.h"
 
 namespace etwpipe::etwp {
@@ -47,66 +49,48 @@ class NumberEncoder {
   std::vector<uint64_t> sample_;
   std::vector<std::byte> bytes_;
   std::vector<std::byte> packed_;
+  std::array<ByteCounts, 8> planes_;
 };
 
-/// Gives the values of a column one by one. Any bytes are safe. Copyable; the bytes must outlive it.
+/// Gives the values of a column one by one, decoded some at a time. Any bytes are safe. The bytes must outlive it.
 class NumberCursor {
  public:
   /// Zeros without end: a column that is absent.
-  NumberCursor() = default;
+  NumberCursor() {}  // NOLINT(modernize-use-equals-default): values_ stays unset
   /// False if the bytes cannot be such a column.
   bool Open(uint32_t encoding, std::span<const std::byte> bytes);
+  /// Zeros without end again.
+  void Reset();
 
   /// The next value; false at the end or on bytes that make no sense.
   bool Next(uint64_t& value) {
-    switch (encoding_) {
-      case v1::ENCODING_CONSTANT: value = previous_; return true;
-      case v1::ENCODING_VARINT: return Varint(value);
-      case v1::ENCODING_DELTA_VARINT:
-        if (!Varint(value)) return false;
-        value = previous_ += UnZigZag(value);
-        return true;
-      case v1::ENCODING_PLANES: return Planes(value);
-      case v1::ENCODING_DELTA_PLANES:
-        if (!Planes(value)) return false;
-        value = previous_ += UnZigZag(value);
-        return true;
-      default: return Other(value);
-    }
+    if (taken_ == ready_ && !Refill()) return false;
+    value = values_[taken_++];
+    return true;
   }
   /// Whether every value was taken; always true of a column that has no end.
-  bool at_end() const { return at_ == end_; }
+  bool at_end() const { return at_ == end_ && (taken_ == ready_ || encoding_ == v1::ENCODING_CONSTANT); }
 
  private:
-  bool Varint(uint64_t& value) {
-    if (at_ == end_) return false;
-    const auto byte = std::to_integer<uint64_t>(*at_);
-    if (byte >= 0x80) return LongVarint(value);
-    ++at_;
-    value = byte;
-    return true;
-  }
+  static constexpr size_t kAtATime = 32;
+
+  bool Refill();
+  size_t Varints();
+  size_t Planes();
+  size_t Fixed();
+  bool Varint(uint64_t& value);
   bool LongVarint(uint64_t& value);
-  bool Planes(uint64_t& value) {
-    if (at_ == end_) return false;
-    const std::byte* from = at_++;
-    uint64_t result = std::to_integer<uint64_t>(*from);
-    for (size_t plane = 1; plane < width_; ++plane) {
-      from += stride_;
-      result |= std::to_integer<uint64_t>(*from) << (8 * plane);
-    }
-    value = result;
-    return true;
-  }
-  bool Other(uint64_t& value);
 
   uint32_t encoding_ = v1::ENCODING_CONSTANT;
-  size_t width_ = 0;
+  uint8_t taken_ = 0;
+  uint8_t ready_ = 0;
+  uint8_t width_ = 0;
   size_t stride_ = 0;  // of planes; of a dictionary the values
   uint64_t previous_ = 0;
   const std::byte* at_ = nullptr;
   const std::byte* end_ = nullptr;
   const std::byte* distinct_ = nullptr;
+  uint64_t values_[kAtATime];
 };
 
 /// Whether this version can read it.

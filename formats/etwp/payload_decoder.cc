@@ -35,25 +35,40 @@ bool PayloadDecoder::Start(std::span<const PayloadLayout* const> layouts, std::s
   for (size_t i = 0; i < layouts.size(); ++i) {
     Kind& kind = kinds_[i];
     kind.layout = layouts[i];
-    if (kind.layout == nullptr) continue;
+    if (kind.layout == nullptr) {
+      kind.fields.clear();
+      continue;
+    }
     kind.fields.resize(kind.layout->fields.size());
     for (size_t f = 0; f < kind.fields.size(); ++f) {
       const auto& field = kind.layout->fields[f];
       FieldColumn& column = kind.fields[f];
+      column.table = nullptr;
+      column.width = field.width;
+      column.mask = WidthMask(field.width);
+      column.key = kind.layout->key == f + 1;
       const uint32_t of = numbers[i] | static_cast<uint32_t>(f) << 16;
       if (!columns.Cursor(v1::COLUMN_FIELD_COUNT, of, column.counts)) return false;
       if (!columns.Cursor(v1::COLUMN_FIELD, of, column.values)) return false;
       column.prediction = columns.PredictionOf(v1::COLUMN_FIELD, of);
       if (!CheckPrediction(*kind.layout, f, column.prediction)) return false;
       if (column.prediction == kFromRow || column.prediction == kFromNearest) {
-        state_.Use(i, column.prediction == kFromNearest);
+        state_.UseRows(i, column.prediction == kFromNearest);
       }
+      if (column.prediction == kFromLast && !field.repeated) state_.UseLast(field.context);
       if (field.number() || field.is_struct()) continue;
       const auto [found, added] = tables_.try_emplace({field.context, field.text});
       if (added && !found->second.Open(field.context, field.text, columns)) return false;
       column.table = &found->second;
     }
+    uint16_t simple = 0;
+    for (size_t f = kind.fields.size(); f-- > 0;) {
+      const auto& field = kind.layout->fields[f];
+      simple = static_cast<uint16_t>(field.number() && field.count == LayoutField::EXTENT_ONE ? simple + 1 : 0);
+      kind.fields[f].simple = simple;
+    }
   }
+  state_.Prepare();
   return true;
 }
 
@@ -75,13 +90,45 @@ bool PayloadDecoder::Next(size_t kind, const HeaderFacts& facts, std::byte* to, 
 }
 
 bool PayloadDecoder::Range(size_t begin, size_t end) {
-  const PayloadLayout::Field* fields = at_kind_->layout->fields.data();
-  for (size_t i = begin; i < end; i += 1 + size_t{fields[i].members}) {
-    // Most fields are single numbers.
-    const bool simple = fields[i].number() && fields[i].count == LayoutField::EXTENT_ONE;
-    if (simple ? !Step() || !Number(i) : !Elements(i)) return false;
+  for (size_t i = begin; i < end;) {
+    if (const size_t simple = at_kind_->fields[i].simple; simple != 0) {
+      const size_t after = std::min(i + simple, end);
+      if (!SimpleNumbers(i, after)) return false;
+      i = after;
+      continue;
+    }
+    if (!Elements(i)) return false;
+    i += 1 + size_t{at_kind_->layout->fields[i].members};
   }
   return true;
+}
+
+// Most fields are single numbers: the same as Step() and Number() for each.
+bool PayloadDecoder::SimpleNumbers(size_t begin, size_t end) {
+  // Each is stored as a whole u64; what that writes too much is written over or cut off.
+  if (room_ - at_ < (end - begin) * sizeof(uint64_t)) {
+    for (size_t i = begin; i < end; ++i) {
+      if (!Step() || !Number(i)) return false;
+    }
+    return true;
+  }
+  FieldColumn* const fields = at_kind_->fields.data();
+  uint64_t* const values = values_.data();
+  std::byte* to = to_ + at_;
+  for (size_t i = begin; i < end; ++i) {
+    FieldColumn& column = fields[i];
+    uint64_t value = 0;
+    if (!column.values.Next(value)) return false;
+    if (column.prediction != kNoPrediction) value = UnZigZag(value) + Predicted(i, column.prediction);
+    value &= column.mask;
+    values[i] = value;
+    if (column.key && !FindRows(value)) return false;
+    std::memcpy(to, &value, sizeof value);
+    to += column.width;
+  }
+  at_ = static_cast<size_t>(to - to_);
+  steps_ += end - begin;
+  return steps_ <= AllowedSteps(at_);
 }
 
 bool PayloadDecoder::Elements(size_t index) {
@@ -148,23 +195,23 @@ uint64_t PayloadDecoder::Predicted(size_t index, uint32_t prediction) const {
   }
 }
 
+bool PayloadDecoder::FindRows(uint64_t key) {
+  if (state_.used(kind_)) {
+    row_ = state_.Row(kind_, key);
+    if (row_.empty()) return false;
+  }
+  if (state_.ordered(kind_)) below_ = state_.Below(kind_, key);
+  return true;
+}
+
 bool PayloadDecoder::Number(size_t index) {
-  const PayloadLayout& layout = *at_kind_->layout;
   FieldColumn& column = at_kind_->fields[index];
   uint64_t value = 0;
   if (!column.values.Next(value)) return false;
   if (column.prediction != kNoPrediction) value = UnZigZag(value) + Predicted(index, column.prediction);
-  const size_t width = layout.fields[index].width;
-  value &= WidthMask(width);
+  value &= column.mask;
   values_[index] = value;
-  if (layout.key == index + 1) {
-    if (state_.used(kind_)) {
-      row_ = state_.Row(kind_, value);
-      if (row_.empty()) return false;
-    }
-    if (state_.ordered(kind_)) below_ = state_.Below(kind_, value);
-  }
-  return PutNumber(value, width);
+  return (!column.key || FindRows(value)) && PutNumber(value, column.width);
 }
 
 bool PayloadDecoder::Value(size_t index) {

@@ -33,6 +33,10 @@ class PayloadDecoder {
     NumberCursor counts;
     uint32_t prediction = kNoPrediction;
     TableReader* table = nullptr;
+    uint64_t mask = 0;    // of a number
+    uint16_t simple = 0;  // how many fields from this one on are single numbers, a struct's end not minded
+    uint8_t width = 0;
+    bool key = false;
   };
   struct Kind {
     const PayloadLayout* layout = nullptr;
@@ -41,6 +45,7 @@ class PayloadDecoder {
 
   bool CheckPrediction(const PayloadLayout& layout, size_t field, uint32_t prediction) const;
   bool Range(size_t begin, size_t end);
+  bool SimpleNumbers(size_t begin, size_t end);
   bool Elements(size_t index);
   bool One(size_t index);
   bool Number(size_t index);
@@ -49,6 +54,7 @@ class PayloadDecoder {
   bool Put(std::span<const std::byte> bytes);
   bool PutNumber(uint64_t value, size_t width);
   uint64_t Predicted(size_t index, uint32_t prediction) const;
+  bool FindRows(uint64_t key);
   // Bounds the work that a payload may make.
   bool Step() { return ++steps_ <= AllowedSteps(at_); }
 

@@ -9,6 +9,8 @@ using v1::LayoutField;
 
 // Earlier fields of the payload that are looked at as predictions, the nearest ones.
 constexpr size_t kMaxFieldCandidates = 6;
+// Bytes of a column that need no better prediction: all its values are the same.
+constexpr size_t kAsGoodAsNone = 1;
 // Predictions that survive the estimate and go into the trial.
 constexpr size_t kTrials = 3;
 
@@ -18,6 +20,7 @@ constexpr uint32_t FieldColumnOf(uint32_t kind, size_t field) { return kind | st
 
 void PayloadEncoder::Start(std::span<const PayloadLayout* const> layouts, std::span<const size_t> events) {
   state_.Start(layouts, PredictionState::Keep::kAll);
+  state_.Prepare();
   tables_.clear();
   kinds_.resize(layouts.size());
   for (size_t i = 0; i < layouts.size(); ++i) {
@@ -93,32 +96,43 @@ uint64_t PayloadEncoder::Add(size_t kind_index, std::span<const std::byte> paylo
   return left == 0 ? 0 : left + 1;
 }
 
-uint64_t PayloadEncoder::PredictionAt(const Kind& kind, const FieldColumn& column, size_t at,
-                                      uint32_t prediction) const {
-  switch (prediction) {
-    case kFromLast: return column.last[at];
-    case kFromRow: return column.row[at];
-    case kFromNearest: return column.below[at];
-    case kFromTimestamp: return kind.facts[at].timestamp;
-    case kFromPrevious: return kind.facts[at].previous_timestamp;
-    case kFromTid: return kind.facts[at].tid;
-    case kFromPid: return kind.facts[at].pid;
-    default: return kind.fields[prediction - kFromField].values[at];
-  }
-}
-
-uint64_t PayloadEncoder::ValueAt(const Kind& kind, size_t index, size_t at, uint32_t prediction) const {
+void PayloadEncoder::AddPredicted(const Kind& kind, size_t index, uint32_t prediction, size_t begin, size_t end) {
   const FieldColumn& column = kind.fields[index];
-  const uint64_t value = column.values[at];
-  if (column.table == nullptr) {
-    if (prediction == kNoPrediction) return value;
-    return PackDifference(value - PredictionAt(kind, column, at, prediction), kind.layout->fields[index].width);
+  const size_t width = kind.layout->fields[index].width;
+  const size_t before = column_.size();
+  column_.resize(before + (end - begin));
+  uint64_t* to = column_.data() + before;
+  const auto add = [&](auto predicted) {
+    for (size_t at = begin; at < end; ++at) {
+      const uint64_t value = column.values[at];
+      if (column.table == nullptr) {
+        *to++ = PackDifference(value - predicted(at), width);
+        continue;
+      }
+      const uint64_t entry = value >> 1;
+      const bool added = (value & 1) != 0;
+      *to++ = added ? 1 : predicted(at) == entry + 1 ? 0 : entry + 2;
+    }
+  };
+  switch (prediction) {
+    case kNoPrediction:
+      for (size_t at = begin; at < end; ++at) {
+        const uint64_t value = column.values[at];
+        *to++ = column.table == nullptr ? value : (value & 1) != 0 ? 0 : (value >> 1) + 1;
+      }
+      break;
+    case kFromLast: add([&](size_t at) { return column.last[at]; }); break;
+    case kFromRow: add([&](size_t at) { return column.row[at]; }); break;
+    case kFromNearest: add([&](size_t at) { return column.below[at]; }); break;
+    case kFromTimestamp: add([&](size_t at) { return kind.facts[at].timestamp; }); break;
+    case kFromPrevious: add([&](size_t at) { return kind.facts[at].previous_timestamp; }); break;
+    case kFromTid: add([&](size_t at) { return kind.facts[at].tid; }); break;
+    case kFromPid: add([&](size_t at) { return kind.facts[at].pid; }); break;
+    default: {
+      const auto& other = kind.fields[prediction - kFromField].values;
+      add([&](size_t at) { return other[at]; });
+    }
   }
-  const uint64_t entry = value >> 1;
-  const bool added = (value & 1) != 0;
-  if (prediction == kNoPrediction) return added ? 0 : entry + 1;
-  if (!added && PredictionAt(kind, column, at, prediction) == entry + 1) return 0;
-  return added ? 1 : entry + 2;
 }
 
 std::pair<uint32_t, size_t> PayloadEncoder::ChoosePrediction(const Kind& kind, size_t index, NumberEncoder& numbers) {
@@ -141,14 +155,13 @@ std::pair<uint32_t, size_t> PayloadEncoder::ChoosePrediction(const Kind& kind, s
   const auto parts = NumberEncoder::Sample(count);
   const auto sample = [&](uint32_t prediction) {
     column_.clear();
-    for (const auto& [begin, end] : parts) {
-      for (size_t at = begin; at < end; ++at) column_.push_back(ValueAt(kind, index, at, prediction));
-    }
+    for (const auto& [begin, end] : parts) AddPredicted(kind, index, prediction, begin, end);
   };
   std::vector<std::pair<size_t, uint32_t>> costs;
   for (const uint32_t prediction : candidates) {
     sample(prediction);
     costs.emplace_back(numbers.Estimate(column_), prediction);
+    if (costs.back().first <= kAsGoodAsNone) break;
   }
   std::sort(costs.begin(), costs.end());
   const auto scaled = [&](std::pair<size_t, uint32_t> choice) {
@@ -203,13 +216,20 @@ void PayloadEncoder::WriteKind(size_t kind_index, uint32_t number, ColumnWriter&
       }
     }
     column_.clear();
-    for (size_t at = 0; at < column.values.size(); ++at) column_.push_back(ValueAt(kind, index, at, prediction));
+    AddPredicted(kind, index, prediction, 0, column.values.size());
     columns.AddNumbers(v1::COLUMN_FIELD, of, column_, prediction);
   }
 }
 
 void PayloadEncoder::WriteTables(ColumnWriter& columns) const {
   for (const auto& [key, table] : tables_) table.Write(key.first, key.second, columns);
+}
+
+void PayloadEncoder::Release() {
+  kinds_ = {};
+  tables_ = {};
+  state_ = {};
+  column_ = {};
 }
 
 }  // namespace etwpipe::etwp

@@ -26,6 +26,8 @@ class PayloadEncoder {
   void WriteKind(size_t kind, uint32_t number, ColumnWriter& columns);
   /// Writes the tables.
   void WriteTables(ColumnWriter& columns) const;
+  /// Gives the memory of the block back.
+  void Release();
 
  private:
   struct FieldColumn {
@@ -44,8 +46,8 @@ class PayloadEncoder {
     std::vector<HeaderFacts> facts;  // per payload that has fields
   };
 
-  uint64_t ValueAt(const Kind& kind, size_t field, size_t at, uint32_t prediction) const;
-  uint64_t PredictionAt(const Kind& kind, const FieldColumn& column, size_t at, uint32_t prediction) const;
+  /// Appends what stands in the column of the field for values [begin, end), told from the prediction.
+  void AddPredicted(const Kind& kind, size_t field, uint32_t prediction, size_t begin, size_t end);
   /// The prediction, and about what the column costs with it.
   std::pair<uint32_t, size_t> ChoosePrediction(const Kind& kind, size_t field, NumberEncoder& numbers);
   void FillPaired(const Kind& kind, size_t field);

@@ -231,8 +231,21 @@ bool PayloadLayout::Finish() {
     }
     if (field.shape != LayoutField::SHAPE_BYTES && field.length != LayoutField::EXTENT_ONE) return false;
   }
-  if (key == 0) return true;
-  return key <= fields.size() && fields[key - 1u].number() && !fields[key - 1u].repeated;
+  if (key > fields.size() || (key != 0 && (!fields[key - 1u].number() || fields[key - 1u].repeated))) return false;
+  hash_ = key;
+  for (const Field& field : fields) {
+    const uint32_t parts[] = {static_cast<uint32_t>(field.shape),
+                              field.width,
+                              static_cast<uint32_t>(field.text),
+                              static_cast<uint32_t>(field.count),
+                              field.count_value,
+                              static_cast<uint32_t>(field.length),
+                              field.length_value,
+                              field.members,
+                              field.context};
+    hash_ = XXH3_64bits_withSeed(parts, sizeof parts, hash_);
+  }
+  return true;
 }
 
 std::shared_ptr<const PayloadLayout> PayloadLayout::FromSchema(const schema::EventSchema& schema,
@@ -292,23 +305,6 @@ void PayloadLayout::ToProto(v1::Layout& proto) const {
     to.set_context(field.context);
   }
   proto.set_key(key);
-}
-
-uint64_t PayloadLayout::Hash() const {
-  uint64_t hash = key;
-  for (const Field& field : fields) {
-    const uint32_t parts[] = {static_cast<uint32_t>(field.shape),
-                              field.width,
-                              static_cast<uint32_t>(field.text),
-                              static_cast<uint32_t>(field.count),
-                              field.count_value,
-                              static_cast<uint32_t>(field.length),
-                              field.length_value,
-                              field.members,
-                              field.context};
-    hash = XXH3_64bits_withSeed(parts, sizeof parts, hash);
-  }
-  return hash;
 }
 
 }  // namespace etwpipe::etwp

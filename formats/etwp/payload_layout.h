@@ -49,12 +49,14 @@ struct PayloadLayout {
   /// nullopt if it is none.
   static std::optional<PayloadLayout> FromProto(const v1::Layout& layout);
   void ToProto(v1::Layout& layout) const;
-  uint64_t Hash() const;
+  uint64_t Hash() const { return hash_; }
 
   friend bool operator==(const PayloadLayout&, const PayloadLayout&) = default;
 
  private:
   bool Finish();
+
+  uint64_t hash_ = 0;
 };
 
 /// What a field may cost: a walk over a payload takes at most this many steps by the time `bytes` of it are done, so

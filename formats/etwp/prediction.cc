@@ -56,6 +56,20 @@ void PredictionState::Start(std::span<const PayloadLayout* const> layouts, Keep 
     tables_[table].used = tables_[table].ordered = keep == Keep::kAll;
   }
   last_.resize(contexts);
+  last_used_.assign(contexts, keep == Keep::kAll);
+}
+
+void PredictionState::Prepare() {
+  for (Kind& kind : kinds_) {
+    if (kind.layout == nullptr) continue;
+    const bool rows = kind.layout->key != 0 && tables_[kind.table].used;
+    for (uint32_t i = 0; i < kind.layout->fields.size(); ++i) {
+      const auto& field = kind.layout->fields[i];
+      if (field.repeated) continue;
+      if (last_used_[field.context]) kind.lasts.emplace_back(i, field.context);
+      if (rows) kind.rows.emplace_back(i, static_cast<uint32_t>(kind.slots[i]));
+    }
+  }
 }
 
 std::span<uint64_t> PredictionState::Row(size_t kind, uint64_t key) {
@@ -84,13 +98,9 @@ std::span<const uint64_t> PredictionState::Below(size_t kind, uint64_t key) cons
 }
 
 void PredictionState::Update(size_t kind, std::span<const uint64_t> values, std::span<uint64_t> row) {
-  const Kind& known = kinds_[kind];
-  for (size_t i = 0; i < values.size(); ++i) {
-    const auto& field = known.layout->fields[i];
-    if (field.repeated) continue;
-    last_[field.context] = values[i];
-    if (!row.empty()) row[known.slots[i]] = values[i];
-  }
+  for (const auto& [field, context] : kinds_[kind].lasts) last_[context] = values[field];
+  if (row.empty()) return;
+  for (const auto& [field, slot] : kinds_[kind].rows) row[slot] = values[field];
 }
 
 }  // namespace etwpipe::etwp

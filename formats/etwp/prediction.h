@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "formats/etwp/payload_layout.h"
@@ -69,7 +70,7 @@ class PredictionState {
   /// Rows hold at most this many values together.
   static constexpr size_t kMaxRowValues = size_t{1} << 22;
 
-  /// What rows are kept for: writers look at all of them, readers at those that Use() names.
+  /// What is kept: writers look at everything, readers at what UseRows() and UseLast() name.
   enum class Keep : uint8_t { kAll, kUsed };
   /// `layouts`: one per kind of the block, null where it has none. They must outlive the block.
   void Start(std::span<const PayloadLayout* const> layouts, Keep keep);
@@ -82,12 +83,16 @@ class PredictionState {
   std::span<const uint64_t> Below(size_t kind, uint64_t key) const;
   /// Whether a row was left out.
   bool overflowed() const { return overflowed_; }
-  /// Rows of the kind's table are used, with `nearest` also those below. Before the first payload.
-  void Use(size_t kind, bool nearest) {
+  /// Rows of the kind's table are used, with `nearest` also those below. Before Prepare().
+  void UseRows(size_t kind, bool nearest) {
     KeyTable& table = tables_[kinds_[kind].table];
     table.used = true;
     table.ordered |= nearest;
   }
+  /// last() of the context is used. Before Prepare().
+  void UseLast(uint32_t context) { last_used_[context] = true; }
+  /// Before the first payload.
+  void Prepare();
   bool used(size_t kind) const { return tables_[kinds_[kind].table].used; }
   bool ordered(size_t kind) const { return tables_[kinds_[kind].table].ordered; }
   /// Where a row keeps the field of a kind that has a key.
@@ -108,8 +113,12 @@ class PredictionState {
     const PayloadLayout* layout = nullptr;
     size_t table = 0;
     std::vector<size_t> slots;  // per field
+    // What Update() carries over: field, and context or slot.
+    std::vector<std::pair<uint32_t, uint32_t>> lasts;
+    std::vector<std::pair<uint32_t, uint32_t>> rows;
   };
   std::vector<uint64_t> last_;  // by context
+  std::vector<bool> last_used_;
   std::vector<Kind> kinds_;
   std::vector<KeyTable> tables_;
   size_t row_values_ = 0;

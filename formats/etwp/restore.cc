@@ -111,8 +111,9 @@ class Restorer {
         auto task = tasks.Spare();
         task->read = std::move(*block);
         task->position = walker_.position();
-        tasks.Begin(std::move(task),
-                    [](BlockTask& one) { one.error = DecodeBlock(one.read->block(), one.read->names, one.decoded); });
+        tasks.Begin(std::move(task), [](BlockTask& one) {
+          one.error = one.decoder.Decode(one.read->block(), one.read->names, one.decoded);
+        });
       }
       if (tasks.empty()) break;
       auto task = tasks.Take();
@@ -139,6 +140,7 @@ class Restorer {
     std::unique_ptr<ReadBlock> read;
     uint64_t position = 0;  // in the archive, behind it
     std::optional<DecodeError> error;
+    BlockDecoder decoder;
     DecodedBlock decoded;
   };
 

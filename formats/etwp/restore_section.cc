@@ -186,14 +186,16 @@ std::optional<DecodeError> DecodeRestore(const v1::Restore& frame, RestoreBuffer
 }
 
 BufferAssembler::BufferAssembler(std::shared_ptr<const RestoreBuffers> restore, const Place& place)
-    : restore_(std::move(restore)), place_(place), image_(buffer().image_size) {
+    : restore_(std::move(restore)),
+      place_(place),
+      image_(std::make_unique_for_overwrite<std::byte[]>(buffer().image_size)) {
   position_ = HeaderBytes(buffer());
-  if (position_ != 0) std::memcpy(image_.data(), restore_->headers.data() + place_.header_at, position_);
+  if (position_ != 0) std::memcpy(image_.get(), restore_->headers.data() + place_.header_at, position_);
 }
 
 bool BufferAssembler::AddGap(size_t count) {
-  if (count > buffer().gap_size - gap_used_ || count > image_.size() - position_) return false;
-  if (count != 0) std::memcpy(image_.data() + position_, restore_->gaps.data() + place_.gap_at + gap_used_, count);
+  if (count > buffer().gap_size - gap_used_ || count > buffer().image_size - position_) return false;
+  if (count != 0) std::memcpy(image_.get() + position_, restore_->gaps.data() + place_.gap_at + gap_used_, count);
   if (count != 0 && buffer().pad_distance != 0) gap_places_.emplace_back(position_, count);
   gap_used_ += count;
   position_ += count;
@@ -204,8 +206,9 @@ bool BufferAssembler::AddRecord(std::span<const std::byte> record) {
   if (complete()) return false;
   size_t offset = added_ == 0 ? buffer().first_record : Align8(position_);
   if (buffer().has(RestoreBuffers::kOffsets)) offset = restore_->offsets[place_.offset_at + added_];
-  if (offset < position_ || !AddGap(offset - position_) || record.size() > image_.size() - position_) return false;
-  if (!record.empty()) std::memcpy(image_.data() + position_, record.data(), record.size());
+  if (offset < position_ || !AddGap(offset - position_) || record.size() > buffer().image_size - position_)
+    return false;
+  if (!record.empty()) std::memcpy(image_.get() + position_, record.data(), record.size());
   position_ += record.size();
   ++added_;
   return true;
@@ -217,12 +220,12 @@ bool BufferAssembler::Finish(std::span<const std::byte> reference) {
   for (const auto& [offset, size] : gap_places_) {
     for (size_t i = offset; i < std::min(offset + size, reference.size()); ++i) image_[i] ^= reference[i];
   }
-  const size_t tail = image_.size() - position_;
+  const size_t tail = buffer().image_size - position_;
   if (buffer().has(RestoreBuffers::kTailOnes)) {
-    std::fill_n(image_.begin() + static_cast<ptrdiff_t>(position_), tail, std::byte{0xFF});
+    std::fill_n(image_.get() + position_, tail, std::byte{0xFF});
   } else {
     if (tail != buffer().tail_size) return false;
-    if (tail != 0) std::memcpy(image_.data() + position_, restore_->tails.data() + place_.tail_at, tail);
+    if (tail != 0) std::memcpy(image_.get() + position_, restore_->tails.data() + place_.tail_at, tail);
   }
   finished_ = true;
   return true;

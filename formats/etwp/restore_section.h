@@ -80,14 +80,14 @@ class BufferAssembler {
   /// pad_distance points at; empty without one.
   bool Finish(std::span<const std::byte> reference);
   bool finished() const { return finished_; }
-  std::span<const std::byte> image() const { return image_; }
+  std::span<const std::byte> image() const { return {image_.get(), buffer().image_size}; }
 
  private:
   bool AddGap(size_t count);
 
   std::shared_ptr<const RestoreBuffers> restore_;
   Place place_;
-  std::vector<std::byte> image_;
+  std::unique_ptr<std::byte[]> image_;
   size_t position_ = 0;  // end of what is in place
   size_t gap_used_ = 0;
   uint64_t added_ = 0;

@@ -79,13 +79,14 @@ struct FrameTask {
   ReadFrame frame;
   BlockNames names;
   std::optional<DecodeError> error;
+  BlockDecoder decoder;
   DecodedBlock decoded;  // of a block
   RestoreBuffers parts;  // of a restore frame
 
   bool needs_decoding() const { return frame.body.has_block() || frame.body.has_restore(); }
   void Decode() {
     if (error) return;
-    if (frame.body.has_block()) error = DecodeBlock(frame.body.block(), names, decoded);
+    if (frame.body.has_block()) error = decoder.Decode(frame.body.block(), names, decoded);
     if (frame.body.has_restore()) error = DecodeRestore(frame.body.restore(), parts);
   }
 };
