@@ -117,7 +117,7 @@ Result<std::shared_ptr<InputFile>> InputFile::Open(const std::string& path, cons
   std::shared_ptr<InputFile> file(new InputFile(path, fd, 0, false));
   struct stat info {};
   if (::fstat(fd, &info) != 0) return Status::Input(fmt::format("{}: cannot stat: {}", path, ErrorText(errno)));
-  if (S_ISDIR(info.st_mode)) return Status::Input(fmt::format("{}: is a directory, not a trace file", path));
+  if (S_ISDIR(info.st_mode)) return Status::Input(fmt::format("{}: is a directory; name a file in it", path));
   if (!S_ISREG(info.st_mode)) {
     return Status::Input(fmt::format("{}: not a regular file; pipe it in instead: etwpipe ... - < {}", path, path));
   }
@@ -184,8 +184,7 @@ Result<std::unique_ptr<OutputFile>> OutputFile::Create(const std::string& path, 
   }
   // Renaming over a device or a pipe would replace it.
   if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored)) {
-    return Status::Output(
-        fmt::format("{}: not a regular file; write to standard output instead: -o - > {}", path, path));
+    return Status::Output(fmt::format("{}: not a regular file; name one that is, or a new one", path));
   }
   if (!force && std::filesystem::exists(path, ignored)) {
     return Status::Output(fmt::format("{}: exists already; --force overwrites it", path));

@@ -55,7 +55,7 @@ class RunCommand final : public Subcommand {
     output_.Add(options);
     filter_.Add(options);
     options.add_options()  //
-        ("dir,d", po::value(&folder_)->value_name("FOLDER"),
+        ("dir,d", po::value(&folder_)->value_name("FOLDER")->notifier([this](const auto&) { many_ = true; }),
          "write each INPUT to a file of its name in FOLDER; with --to")(
             "jobs", po::value(&jobs_)->value_name("N"), "with -d: files worked on at a time (default: 1)")(
             "skip-existing", po::bool_switch(&skip_existing_), "with -d: pass over files that are in FOLDER already")(
@@ -118,6 +118,7 @@ class RunCommand final : public Subcommand {
   }
 
   Status CheckCombination(const CommandArgs& args) const {
+    if (many_ && folder_.empty()) return Status::InvalidArgument("-d: FOLDER is empty; -d . is this one");
     if (!folder_.empty() && !output_.path.empty()) {
       return Status::InvalidArgument("-o and -d: give one of them, a file or a folder");
     }
@@ -210,6 +211,7 @@ class RunCommand final : public Subcommand {
   bool drop_annotations_ = false;
   bool quiet_ = false;
   bool verify_ = false;
+  bool many_ = false;  // -d is given
   std::string folder_;
   int jobs_ = 1;
   bool skip_existing_ = false;
