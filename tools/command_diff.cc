@@ -189,8 +189,10 @@ class DiffCommand final : public Subcommand {
     for (size_t i = 0; i < 2; ++i) {
       Side& side = sides[i];
       side.path = args.arguments[i];
-      auto source = OpenSource(
-          side.path, {.spool_dir = read_.spool_dir, .several_passes = true, .diagnostics = &side.diagnostics});
+      auto source = OpenSource(side.path, {.spool_dir = read_.spool_dir,
+                                           .several_passes = true,
+                                           .diagnostics = &side.diagnostics,
+                                           .cancel = &args.cancel});
       if (!source.ok()) return source.status();
       side.source = std::move(*source);
       runs[i] = [this, &side, &args](Sink& sink) { return RunInto(side, sink, args.cancel); };

@@ -155,7 +155,7 @@ class RunCommand final : public Subcommand {
     const std::string& input = args.arguments.front();
     if (!dry_run_ || !output_.path.empty()) ETWPIPE_RETURN_IF_ERROR(CheckOutput(input));
     if (dry_run_) {
-      const auto source = OpenForRun(settings, input, output_, plan, nullptr);
+      const auto source = OpenForRun(settings, input, output_, plan, nullptr, args.cancel);
       return source.ok() ? Print(plan.ToText()) : source.status();
     }
     const auto outcome = RunJob(settings, input, output_, args.cancel);

@@ -34,7 +34,7 @@ class Job {
     if (!plan.ok()) return plan.status();
     report_.input = input_;
     report_.output = output_.path;
-    auto source = OpenForRun(settings_, input_, output_, *plan, report_.diagnostics.get());
+    auto source = OpenForRun(settings_, input_, output_, *plan, report_.diagnostics.get(), cancel_);
     if (!source.ok()) return source.status();
     const TraceInfo& info = (*source)->context().info;
     if (input_ == "-" && info.format == "etl")
@@ -170,11 +170,13 @@ Result<Plan> PlanFor(const v1::PipelineConfig& config, const Registry& registry,
 }
 
 Result<std::unique_ptr<Source>> OpenForRun(const RunSettings& settings, const std::string& input,
-                                           const OutputOptions& output, const Plan& plan, Diagnostics* diagnostics) {
+                                           const OutputOptions& output, const Plan& plan, Diagnostics* diagnostics,
+                                           const CancelToken& cancel) {
   return OpenSource(input, {.spool_dir = settings.spool_dir,
                             .several_passes = MayRestore(output, plan) || plan.analysis_passes > 0 ||
                                               plan.facts != kNoFacts || output.NeedsFacts() || settings.verify,
-                            .diagnostics = diagnostics});
+                            .diagnostics = diagnostics,
+                            .cancel = &cancel});
 }
 
 Result<RunOutcome> RunJob(const RunSettings& settings, const std::string& input, const OutputOptions& output,

@@ -36,7 +36,8 @@ Result<Plan> PlanFor(const v1::PipelineConfig& config, const Registry& registry,
 
 /// Opens the input, as a run into `output` would; nothing is read of its events.
 Result<std::unique_ptr<Source>> OpenForRun(const RunSettings& settings, const std::string& input,
-                                           const OutputOptions& output, const Plan& plan, Diagnostics* diagnostics);
+                                           const OutputOptions& output, const Plan& plan, Diagnostics* diagnostics,
+                                           const CancelToken& cancel);
 
 /// Runs `input` into `output` (after its Check()), by the plan of the settings or, out of an exact archive without
 /// stages, back into its original.
