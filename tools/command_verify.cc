@@ -81,6 +81,8 @@ class VerifyCommand final : public Subcommand {
         .details =
             "Each check is ok, note or error. What only our own files promise is a note in files of "
             "others. Exit status: 0 no error,\n3 errors found.\n\n"
+            "An archive is checked without being restored: whether it gives its original back bit for bit, "
+            "--against or run tells.\n"
             "With --against every event of ORIGINAL must be in FILE, in its order, with its id and all its bytes; if "
             "FILE is an\nexact archive, so must every other byte of ORIGINAL.",
         .examples =
