@@ -38,7 +38,7 @@ Result<RecognisedInput> RecogniseInput(const CancelToken* cancel) {
 
 Result<std::unique_ptr<Source>> OpenSource(const std::shared_ptr<InputFile>& file, const OpenOptions& options) {
   if (etwp::LooksLikeArchive(*file))
-    return AsSource(etwp::EtwpSource::Open(file, {options.diagnostics, {}}));
+    return AsSource(etwp::EtwpSource::Open(file, {options.diagnostics, {}, options.check_all}));
   return AsSource(etl::EtlSource::Open(file, {options.show_carriers, options.diagnostics}));
 }
 
@@ -53,7 +53,7 @@ Result<std::unique_ptr<Source>> OpenSource(const std::string& path, const OpenOp
   // An .etl needs its end before its beginning makes sense, so it is spooled; an archive is read as it comes.
   if (input->archive && !options.several_passes) {
     return AsSource(
-        etwp::EtwpSource::Open(input->stream, {options.diagnostics, std::move(input->start)}));
+        etwp::EtwpSource::Open(input->stream, {options.diagnostics, std::move(input->start), options.check_all}));
   }
   auto file = InputFile::Open(path, options.spool_dir, input->start, options.cancel);
   if (!file.ok()) return file.status();

@@ -15,6 +15,7 @@ struct OpenOptions {
   std::string spool_dir;
   bool several_passes = false;          ///< an .etwp on standard input is then spooled instead of streamed
   bool show_carriers = false;           ///< offer our own carrier events as events (`--carriers`)
+  bool check_all = false;               ///< see etwp::EtwpSourceOptions
   Diagnostics* diagnostics = nullptr;   ///< told of damage found while opening; may be null
   const CancelToken* cancel = nullptr;  ///< ends a wait for standard input; may be null, else lives as long
 };

@@ -161,6 +161,7 @@ class AnalyzeCommand final : public Subcommand {
                              .cancel = args.cancel,
                              .diagnostics = &diagnostics,
                              .plan = &plan,
+                             .check_all = fail_on_.WantsDamage(),
                              .surveyors = surveyors});
     if (!source.ok()) return source.status();
     collect.table().Finish();

@@ -94,6 +94,7 @@ class RunCommand final : public Subcommand {
                                .spool_dir = read_.spool_dir,
                                .threads = read_.threads,
                                .verify = verify_,
+                               .check_all = fail_on_.WantsDamage(),
                                .drop_annotations = drop_annotations_,
                                .notes = !quiet_,
                                .progress = !quiet_};

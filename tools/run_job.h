@@ -21,6 +21,7 @@ struct RunSettings {
   std::string spool_dir;
   int threads = 1;  ///< of one file
   bool verify = false;
+  bool check_all = false;  ///< also what is not needed of an archive, for damage
   bool drop_annotations = false;
   bool notes = true;     ///< print notes to standard error
   bool progress = true;  ///< show a progress line where there is a terminal
