@@ -63,6 +63,8 @@ constexpr std::array<DiagnosticInfo, static_cast<size_t>(DiagnosticId::kCount)> 
     {"fact-bad", Severity::kInfo, "records of processes, threads, images, the CLR or stacks end too early to be used"},
     {"facts-dropped", Severity::kInfo, "a survey met more records or names than it keeps; what is beyond has no name"},
     {"injected-dropped", Severity::kInfo, "events that a stage would add fit no record and were left out"},
+    {"not-restored", Severity::kError,
+     "an archive that was made to give its original back does not; its events were written anew"},
 }};
 
 // Total order, so that what is kept does not depend on the order of the calls.

@@ -66,6 +66,7 @@ enum class DiagnosticId : uint8_t {
   kFactBad,                 ///< fact-bad
   kFactsDropped,            ///< facts-dropped
   kInjectedDropped,         ///< injected-dropped
+  kNotRestored,             ///< not-restored
   kCount,
 };
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sched.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -21,6 +22,7 @@ namespace etwpipe {
 namespace {
 
 constexpr size_t kCopyBytes = 1 << 20;
+constexpr int kWaitMilliseconds = 100;
 constexpr const char* kStandardOutput = "standard output";
 
 std::string ErrorText(int error) { return std::generic_category().message(error); }
@@ -41,6 +43,23 @@ Result<int> OpenSpool(const std::string& wanted_folder) {
   }
   ::unlink(name.c_str());
   return fd;
+}
+
+// What a pipe or a file holds next, 0 at its end. The wait for it goes in steps: a signal that another thread receives,
+// or that comes just before the wait, does not interrupt it.
+Result<size_t> ReadNext(int fd, std::span<std::byte> out, const CancelToken* cancel) {
+  while (true) {
+    if (cancel != nullptr && cancel->cancelled()) return Status::Cancelled();
+    struct pollfd wait {
+      fd, POLLIN, 0
+    };
+    const int ready = ::poll(&wait, 1, cancel == nullptr ? -1 : kWaitMilliseconds);
+    if (ready == 0 || (ready < 0 && errno == EINTR)) continue;
+    const ssize_t count = ::read(fd, out.data(), out.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return Status::Input(fmt::format("standard input: cannot read: {}", ErrorText(errno)));
+    return static_cast<size_t>(count);
+  }
 }
 
 Status OutputError(const std::string& path, int error) {
@@ -86,7 +105,7 @@ extern "C" void OnSignal(int signal) {
 }  // namespace
 
 Result<std::shared_ptr<InputFile>> InputFile::Open(const std::string& path, const std::string& spool_dir,
-                                                   std::span<const std::byte> start) {
+                                                   std::span<const std::byte> start, const CancelToken* cancel) {
   if (path == "-") {
     const auto spool = OpenSpool(spool_dir);
     if (!spool.ok()) return spool.status();
@@ -104,11 +123,10 @@ Result<std::shared_ptr<InputFile>> InputFile::Open(const std::string& path, cons
     ETWPIPE_RETURN_IF_ERROR(keep(start));
     std::vector<std::byte> chunk(kCopyBytes);
     while (true) {
-      const ssize_t count = ::read(0, chunk.data(), chunk.size());
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) return Status::Input(fmt::format("standard input: cannot read: {}", ErrorText(errno)));
-      if (count == 0) return file;
-      ETWPIPE_RETURN_IF_ERROR(keep(std::span(chunk).first(static_cast<size_t>(count))));
+      const auto count = ReadNext(0, chunk, cancel);
+      if (!count.ok()) return count.status();
+      if (*count == 0) return file;
+      ETWPIPE_RETURN_IF_ERROR(keep(std::span(chunk).first(*count)));
     }
   }
   // O_NONBLOCK: a named pipe without a writer is refused below and not waited for.
@@ -117,7 +135,7 @@ Result<std::shared_ptr<InputFile>> InputFile::Open(const std::string& path, cons
   std::shared_ptr<InputFile> file(new InputFile(path, fd, 0, false));
   struct stat info {};
   if (::fstat(fd, &info) != 0) return Status::Input(fmt::format("{}: cannot stat: {}", path, ErrorText(errno)));
-  if (S_ISDIR(info.st_mode)) return Status::Input(fmt::format("{}: is a directory, not a trace file", path));
+  if (S_ISDIR(info.st_mode)) return Status::Input(fmt::format("{}: is a directory; name a file in it", path));
   if (!S_ISREG(info.st_mode)) {
     return Status::Input(fmt::format("{}: not a regular file; pipe it in instead: etwpipe ... - < {}", path, path));
   }
@@ -125,10 +143,12 @@ Result<std::shared_ptr<InputFile>> InputFile::Open(const std::string& path, cons
   return file;
 }
 
-Result<std::shared_ptr<InputFile>> InputFile::OpenStream() {
+Result<std::shared_ptr<InputFile>> InputFile::OpenStream(const CancelToken* cancel) {
   const int fd = ::fcntl(0, F_DUPFD_CLOEXEC, 3);
   if (fd < 0) return Status::Input(fmt::format("standard input: cannot open: {}", ErrorText(errno)));
-  return std::shared_ptr<InputFile>(new InputFile("standard input", fd, 0, true));
+  std::shared_ptr<InputFile> stream(new InputFile("standard input", fd, 0, true));
+  stream->cancel_ = cancel;
+  return stream;
 }
 
 InputFile::~InputFile() { ::close(fd_); }
@@ -146,9 +166,14 @@ Result<size_t> InputFile::ReadAt(uint64_t offset, std::span<std::byte> out) cons
   }
   size_t done = 0;
   while (done < out.size()) {
-    const ssize_t count = sequential_
-                              ? ::read(fd_, out.data() + done, out.size() - done)
-                              : ::pread(fd_, out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
+    if (sequential_) {
+      const auto count = ReadNext(fd_, out.subspan(done), cancel_);
+      if (!count.ok()) return count.status();
+      if (*count == 0) break;
+      done += *count;
+      continue;
+    }
+    const ssize_t count = ::pread(fd_, out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return Status::Input(fmt::format("{}: cannot read at {}: {}", path_, offset, ErrorText(errno)));
     if (count == 0) break;
@@ -184,8 +209,7 @@ Result<std::unique_ptr<OutputFile>> OutputFile::Create(const std::string& path, 
   }
   // Renaming over a device or a pipe would replace it.
   if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored)) {
-    return Status::Output(
-        fmt::format("{}: not a regular file; write to standard output instead: -o - > {}", path, path));
+    return Status::Output(fmt::format("{}: not a regular file; name one that is, or a new one", path));
   }
   if (!force && std::filesystem::exists(path, ignored)) {
     return Status::Output(fmt::format("{}: exists already; --force overwrites it", path));
@@ -409,6 +433,9 @@ void InstallSignalHandlers(CancelToken* token) {
   ::sigemptyset(&action.sa_mask);
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);
+  struct sigaction before {};
+  const bool ignored = ::sigaction(SIGHUP, nullptr, &before) == 0 && before.sa_handler == SIG_IGN;
+  if (!ignored) ::sigaction(SIGHUP, &action, nullptr);
   action.sa_handler = SIG_IGN;
   ::sigaction(SIGPIPE, &action, nullptr);
   // A file above the size limit is then an error of the write, and the incomplete output is removed.

@@ -18,12 +18,14 @@ namespace etwpipe {
 class InputFile {
  public:
   /// `spool_dir`: where a spooled input is kept (empty: TMPDIR or /tmp); spool files have no name and vanish with the
-  /// process. `start`: bytes of standard input that were read already. Errors name the path and the reason (not found,
-  /// no permission, a directory, ...).
+  /// process. `start`: bytes of standard input that were read already. `cancel` (may be null) ends the copying.
+  /// Errors name the path and the reason (not found, no permission, a directory, ...).
   static Result<std::shared_ptr<InputFile>> Open(const std::string& path, const std::string& spool_dir = {},
-                                                 std::span<const std::byte> start = {});
+                                                 std::span<const std::byte> start = {},
+                                                 const CancelToken* cancel = nullptr);
   /// Standard input as a stream: ReadAt() works for ascending offsets only, size() is unknown (see sequential()).
-  static Result<std::shared_ptr<InputFile>> OpenStream();
+  /// `cancel` (may be null, else lives as long) ends a wait for input.
+  static Result<std::shared_ptr<InputFile>> OpenStream(const CancelToken* cancel = nullptr);
 
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
@@ -47,6 +49,7 @@ class InputFile {
   int fd_;
   uint64_t size_;
   bool sequential_;
+  const CancelToken* cancel_ = nullptr;  // of a stream
   mutable uint64_t stream_position_ = 0;
 };
 
@@ -135,7 +138,8 @@ double MonotonicSeconds();
 int AvailableCores();
 /// Value of an environment variable, empty if unset.
 std::string Environment(const char* name);
-/// SIGINT and SIGTERM set the token; a second one ends the process at once. SIGPIPE is ignored.
+/// SIGINT, SIGTERM and SIGHUP (unless it is ignored, as under nohup) set the token; a second one ends the process at
+/// once. SIGPIPE is ignored.
 void InstallSignalHandlers(CancelToken* token);
 /// Asks the system to back the heap by large pages, so that a run over a small file is not mostly page faults. For the
 /// start of a program; where there are none nothing changes.

@@ -19,16 +19,17 @@ using activities::Activity;
 
 size_t Shown(size_t top, size_t rows) { return top == 0 ? rows : std::min(top, rows); }
 
+// Numbers are rounded, as those of the chart are.
 std::string Milliseconds(const TraceContext& trace, int64_t ticks) {
   const int64_t frequency = trace.info.clock.frequency;
-  const auto microseconds = static_cast<int64_t>(Int128{ticks} * 1'000'000 / frequency);
+  const auto microseconds = static_cast<int64_t>((Int128{ticks} * 2'000'000 + frequency) / (Int128{frequency} * 2));
   return fmt::format("{}.{:03}", Grouped(static_cast<uint64_t>(microseconds / 1000)), microseconds % 1000);
 }
 
-// One digit behind the point, cut off.
+// One digit behind the point.
 std::string Percent(int64_t part, int64_t whole) {
   if (whole <= 0) return "0.0";
-  const auto tenths = static_cast<int64_t>(Int128{part} * 1000 / whole);
+  const auto tenths = static_cast<int64_t>((Int128{part} * 2000 + whole) / (Int128{whole} * 2));
   return fmt::format("{}.{}", tenths / 10, tenths % 10);
 }
 

@@ -5,7 +5,7 @@
 #include <boost/program_options.hpp>
 #include <filesystem>
 #include <functional>
-#include <limits>
+#include <optional>
 
 #include "formats/activities/call_report.h"
 #include "pipeline/platform.h"
@@ -75,7 +75,13 @@ class AnalyzeCommand final : public Subcommand {
             "An activity is what has a start and a stop: pairs of events of a provider, of the CLR, of a build. Every "
             "instant is\ndivided among the activities that go on and have no child that does: the sum is its "
             "wall-clock time responsibility.\nOwn values leave children out and add up to the covered time. CPU "
-            "time needs context switches in the trace.",
+            "time needs context switches in the trace.\n\n"
+            "--kinds: app: events of any provider with start and stop opcodes; clr: of the CLR, such as GC and JIT; "
+            "buildinsights: of\n  C++ Build Insights; rules: pairs of the --config; process, thread: their lifetimes.\n"
+            "--division: leaves: an instant goes in equal parts to all activities without a running child; roots: in "
+            "equal parts to\n  the roots first, then down each tree.\n"
+            "--os-events: default: switches away, disk transfers, hard faults, reads, writes and flushes of files; vs: "
+            "switches to\n  another process and disk transfers, as the profiler of Visual Studio counts.",
         .examples =
             "  etwpipe analyze trace.etl\n"
             "  etwpipe analyze --report threads --sort cpu trace.etl\n"
@@ -90,7 +96,7 @@ class AnalyzeCommand final : public Subcommand {
         ("report", po::value(&report_)->value_name("activities|functions|threads"),
          "what to list (default: activities)")  //
         ("sort", po::value(&sort_)->value_name("responsibility|cpu|duration"),
-         "largest first (default: responsibility)")                                                            //
+         "largest first (default: responsibility; functions: duration)")                                       //
         ("top", po::value(&top_)->value_name("N"), "rows to show, 0 for all (default: 20 in text, else all)")  //
         ("kinds", po::value(&kinds_)->value_name("KIND,..."),
          "what counts: app, clr, buildinsights, rules (default: these), process, thread")  //
@@ -115,7 +121,10 @@ class AnalyzeCommand final : public Subcommand {
     ETWPIPE_RETURN_IF_ERROR(fail_on_.Check());
     ETWPIPE_RETURN_IF_ERROR(read_.Check());
     ETWPIPE_RETURN_IF_ERROR(CheckChoice("--report", report_, {"activities", "functions", "threads"}));
-    ETWPIPE_RETURN_IF_ERROR(CheckChoice("--sort", sort_, {"responsibility", "cpu", "duration"}));
+    ETWPIPE_RETURN_IF_ERROR(CheckSort());
+    const auto top = ParseCount("--top", top_);
+    if (!top.ok()) return top.status();
+    rows_ = top->value_or(format_.value == "text" ? kDefaultTop : 0);
     ETWPIPE_RETURN_IF_ERROR(CheckChoice("--os-events", os_events_, {"default", "vs"}));
     ETWPIPE_RETURN_IF_ERROR(CheckFlame(args.arguments.front()));
     v1::AnnotateActivityOptions options;
@@ -135,7 +144,7 @@ class AnalyzeCommand final : public Subcommand {
   }
 
  private:
-  static constexpr size_t kDefaultTop = std::numeric_limits<size_t>::max();
+  static constexpr size_t kDefaultTop = 20;  // of text; others show all
 
   // Reads the trace twice into the table that `make` makes, and hands it to `print`.
   template <typename Table, typename Make, typename Print>
@@ -152,6 +161,7 @@ class AnalyzeCommand final : public Subcommand {
                              .cancel = args.cancel,
                              .diagnostics = &diagnostics,
                              .plan = &plan,
+                             .check_all = fail_on_.WantsDamage(),
                              .surveyors = surveyors});
     if (!source.ok()) return source.status();
     collect.table().Finish();
@@ -171,7 +181,7 @@ class AnalyzeCommand final : public Subcommand {
     return Read<ActivityTable>(file, std::move(chosen), surveyors, diagnostics, args, make,
                                [&](const TraceContext& trace, const ActivityTable& table) {
                                  if (!flame_.empty()) ETWPIPE_RETURN_IF_ERROR(WriteFlame(file, trace, table));
-                                 const ActivityReport report{file, trace, table, order, Top()};
+                                 const ActivityReport report{file, trace, table, order, rows_};
                                  return Print(report_ == "threads" ? ThreadsReport(report, format_.value)
                                                                    : ActivitiesReport(report, format_.value));
                                });
@@ -190,7 +200,7 @@ class AnalyzeCommand final : public Subcommand {
         sort_ == "cpu" ? activities::CallColumn::kApplicationInclusive : activities::CallColumn::kElapsedInclusive;
     return Read<CallTable>(file, std::move(chosen), surveyors, diagnostics, args, make,
                            [&](const TraceContext& trace, const CallTable& table) {
-                             return Print(FunctionsReport({file, trace, table, order, Top()}, format_.value));
+                             return Print(FunctionsReport({file, trace, table, order, rows_}, format_.value));
                            });
   }
 
@@ -228,7 +238,14 @@ class AnalyzeCommand final : public Subcommand {
     return flame_out_->Commit();
   }
 
-  size_t Top() const { return top_ != kDefaultTop ? top_ : format_.value == "text" ? size_t{20} : size_t{0}; }
+  Status CheckSort() {
+    const bool functions = report_ == "functions";
+    if (functions && sort_ == "responsibility") {
+      return Status::InvalidArgument("--sort responsibility: functions have none; use cpu or duration");
+    }
+    if (sort_.empty()) sort_ = functions ? "duration" : "responsibility";
+    return CheckChoice("--sort", sort_, {"responsibility", "cpu", "duration"});
+  }
 
   // Those of the config, then those of the command line.
   Status ReadOptionsOf(const Registry& registry, v1::AnnotateActivityOptions& options) const {
@@ -270,8 +287,9 @@ class AnalyzeCommand final : public Subcommand {
   FailOnOption fail_on_;
   ReadOptions read_;
   std::string report_ = "activities";
-  std::string sort_ = "responsibility";
-  size_t top_ = kDefaultTop;
+  std::string sort_;
+  std::string top_;
+  size_t rows_ = 0;  // what --top comes to; 0 for all
   std::string os_events_ = "default";
   std::string kinds_;
   std::string division_;

@@ -6,6 +6,8 @@
 #include <boost/program_options.hpp>
 
 #include "formats/open.h"
+#include "formats/schema/schema_registry.h"
+#include "formats/schema/tracelogging.h"
 #include "pipeline/executor.h"
 #include "tools/command_line.h"
 #include "tools/commands.h"
@@ -43,6 +45,8 @@ struct Listed {
   Difference difference;
   const FetchedEvent* a = nullptr;
   const FetchedEvent* b = nullptr;
+  std::string provider_name;  // that a TraceLogging event tells; empty for others
+  std::string name;
 
   const FetchedEvent* any() const { return a != nullptr ? a : b; }
   std::vector<std::string> what() const {
@@ -95,7 +99,9 @@ void WriteJson(JsonWriter& json, const Report& report) {
       const Side& side = report.sides[listed.a != nullptr ? 0 : 1];
       json.Key("time").String(FormatFileTime(side.info().clock.ToFileTime(event->row.timestamp)));
       json.Key("cpu").Uint(event->row.cpu);
-      WriteProvider(json, event->provider, KnownName(event->provider));
+      WriteProvider(json, event->provider,
+                    listed.name.empty() ? KnownName(event->provider) : std::string_view(listed.provider_name));
+      json.Key("name").StringOrNull(listed.name);
       json.Key("event_id").Uint(event->row.id);
       json.Key("opcode").Uint(event->row.opcode);
     }
@@ -127,8 +133,9 @@ std::string ToText(const Report& report) {
                                         std::string(ToString(listed.difference.change))};
       if (event != nullptr) {
         cells.push_back(FormatFileTime(side.info().clock.ToFileTime(event->row.timestamp)));
-        cells.push_back(ProviderText(event->provider));
-        cells.push_back(fmt::format("{}/{}", event->row.id, event->row.opcode));
+        const bool named = !listed.name.empty();
+        cells.push_back(named ? listed.provider_name : ProviderText(event->provider));
+        cells.push_back(named ? listed.name : fmt::format("{}/{}", event->row.id, event->row.opcode));
       } else {
         cells.insert(cells.end(), {"", "", ""});
       }
@@ -182,8 +189,10 @@ class DiffCommand final : public Subcommand {
     for (size_t i = 0; i < 2; ++i) {
       Side& side = sides[i];
       side.path = args.arguments[i];
-      auto source = OpenSource(
-          side.path, {.spool_dir = read_.spool_dir, .several_passes = true, .diagnostics = &side.diagnostics});
+      auto source = OpenSource(side.path, {.spool_dir = read_.spool_dir,
+                                           .several_passes = true,
+                                           .diagnostics = &side.diagnostics,
+                                           .cancel = &args.cancel});
       if (!source.ok()) return source.status();
       side.source = std::move(*source);
       runs[i] = [this, &side, &args](Sink& sink) { return RunInto(side, sink, args.cancel); };
@@ -195,9 +204,19 @@ class DiffCommand final : public Subcommand {
     for (const auto& difference : result->first) ids.push_back(difference.id);
     EventFetch fetched[] = {EventFetch(ids), EventFetch(ids)};
     for (size_t i = 0; i < 2 && !ids.empty(); ++i) ETWPIPE_RETURN_IF_ERROR(runs[i](fetched[i]));
+    // Ids of TraceLogging events say nothing; their names stand in the events.
+    schema::SchemaRegistry names;
+    names.Add(std::make_shared<schema::TraceLoggingSupplier>());
+    schema::SchemaLookup lookups[] = {{names, sides[0].source->context()}, {names, sides[1].source->context()}};
     std::vector<Listed> listed;
     for (const auto& difference : result->first) {
-      listed.push_back({difference, fetched[0].Find(difference.id), fetched[1].Find(difference.id)});
+      Listed one{difference, fetched[0].Find(difference.id), fetched[1].Find(difference.id), {}, {}};
+      const FetchedEvent* event = one.any();
+      if (const auto* schema = event == nullptr ? nullptr : lookups[one.a != nullptr ? 0 : 1].Find(event->row)) {
+        one.provider_name = schema->provider->name;
+        one.name = schema->name;
+      }
+      listed.push_back(std::move(one));
     }
 
     const auto header = DiffHeaders(sides[0].info(), sides[1].info());

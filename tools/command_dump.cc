@@ -91,8 +91,10 @@ class DumpCommand final : public Subcommand {
                                    .diagnostics = &diagnostics,
                                    .plan = &*plan,
                                    .show_carriers = carriers_,
+                                   .check_all = fail_on_.WantsDamage(),
                                    .surveyors = surveyors});
     if (!source.ok()) return sink.Settle(source.status());
+    NoteDamage(file, diagnostics);
     return fail_on_.Judge(file, (*source)->context().info, diagnostics);
   }
 

@@ -216,6 +216,7 @@ class InfoCommand final : public Subcommand {
                                        .by = CountBy::kProvider,
                                        .options = read_,
                                        .whole = schemas_.given() || !fail_on_.values.empty(),
+                                       .check_all = fail_on_.WantsDamage(),
                                        .cancel = args.cancel,
                                        .diagnostics = &diagnostics,
                                        .surveyors = *surveyors},

@@ -322,6 +322,7 @@ class MethodsCommand final : public Subcommand {
                                    .sink = counted,
                                    .cancel = args.cancel,
                                    .diagnostics = &diagnostics,
+                                   .check_all = fail_on_.WantsDamage(),
                                    .surveyors = *surveyors});
     if (!source.ok()) return source.status();
     const TraceContext& trace = (*source)->context();

@@ -55,7 +55,7 @@ class RunCommand final : public Subcommand {
     output_.Add(options);
     filter_.Add(options);
     options.add_options()  //
-        ("dir,d", po::value(&folder_)->value_name("FOLDER"),
+        ("dir,d", po::value(&folder_)->value_name("FOLDER")->notifier([this](const auto&) { many_ = true; }),
          "write each INPUT to a file of its name in FOLDER; with --to")(
             "jobs", po::value(&jobs_)->value_name("N"), "with -d: files worked on at a time (default: 1)")(
             "skip-existing", po::bool_switch(&skip_existing_), "with -d: pass over files that are in FOLDER already")(
@@ -94,6 +94,7 @@ class RunCommand final : public Subcommand {
                                .spool_dir = read_.spool_dir,
                                .threads = read_.threads,
                                .verify = verify_,
+                               .check_all = fail_on_.WantsDamage(),
                                .drop_annotations = drop_annotations_,
                                .notes = !quiet_,
                                .progress = !quiet_};
@@ -118,6 +119,7 @@ class RunCommand final : public Subcommand {
   }
 
   Status CheckCombination(const CommandArgs& args) const {
+    if (many_ && folder_.empty()) return Status::InvalidArgument("-d: FOLDER is empty; -d . is this one");
     if (!folder_.empty() && !output_.path.empty()) {
       return Status::InvalidArgument("-o and -d: give one of them, a file or a folder");
     }
@@ -154,7 +156,7 @@ class RunCommand final : public Subcommand {
     const std::string& input = args.arguments.front();
     if (!dry_run_ || !output_.path.empty()) ETWPIPE_RETURN_IF_ERROR(CheckOutput(input));
     if (dry_run_) {
-      const auto source = OpenForRun(settings, input, output_, plan, nullptr);
+      const auto source = OpenForRun(settings, input, output_, plan, nullptr, args.cancel);
       return source.ok() ? Print(plan.ToText()) : source.status();
     }
     const auto outcome = RunJob(settings, input, output_, args.cancel);
@@ -210,6 +212,7 @@ class RunCommand final : public Subcommand {
   bool drop_annotations_ = false;
   bool quiet_ = false;
   bool verify_ = false;
+  bool many_ = false;  // -d is given
   std::string folder_;
   int jobs_ = 1;
   bool skip_existing_ = false;

@@ -207,6 +207,7 @@ class StatsCommand final : public Subcommand {
                                        .by = grouping.by,
                                        .options = read_,
                                        .whole = schemas_.given() || !fail_on_.values.empty(),
+                                       .check_all = fail_on_.WantsDamage(),
                                        .cancel = args.cancel,
                                        .diagnostics = &diagnostics,
                                        .surveyors = *surveyors},
@@ -218,6 +219,7 @@ class StatsCommand final : public Subcommand {
       } else {
         ETWPIPE_RETURN_IF_ERROR(Print(ToText(grouping, file, info, counted)));
       }
+      NoteDamage(file, diagnostics);
       return fail_on_.Judge(file, info, diagnostics);
     });
     return format_.json() ? json.PrintUnlessCancelled(status) : status;

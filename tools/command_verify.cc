@@ -7,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "formats/open.h"
 #include "formats/verify_against.h"
 #include "tools/command_line.h"
 #include "tools/commands.h"
@@ -80,6 +81,8 @@ class VerifyCommand final : public Subcommand {
         .details =
             "Each check is ok, note or error. What only our own files promise is a note in files of "
             "others. Exit status: 0 no error,\n3 errors found.\n\n"
+            "An archive is checked without being restored: whether it gives its original back bit for bit, "
+            "--against or run tells.\n"
             "With --against every event of ORIGINAL must be in FILE, in its order, with its id and all its bytes; if "
             "FILE is an\nexact archive, so must every other byte of ORIGINAL.",
         .examples =
@@ -120,7 +123,8 @@ class VerifyCommand final : public Subcommand {
 
  private:
   Result<std::vector<VerifyFinding>> VerifyFile(const std::string& path, const CancelToken& cancel) const {
-    auto file = InputFile::Open(path, read_.spool_dir);
+    const OpenOptions options{.spool_dir = read_.spool_dir, .cancel = &cancel};
+    const auto file = OpenInput(path, options);
     if (!file.ok()) return file.status();
     if (against_.empty()) return VerifyStructure(*file, read_.threads, &cancel);
     if (path != "-" && (*file)->IsSameFile(against_)) {
@@ -129,7 +133,7 @@ class VerifyCommand final : public Subcommand {
     if (path == "-" && against_ == "-") {
       return Status::InvalidArgument("--against: standard input cannot be FILE and ORIGINAL at once");
     }
-    const auto original = InputFile::Open(against_, read_.spool_dir);
+    const auto original = OpenInput(against_, options);
     if (!original.ok()) return original.status();
     auto findings = VerifyStructure(*file, read_.threads, &cancel);
     if (!findings.ok()) return findings;

@@ -118,6 +118,11 @@ Status FailOnOption::Check() {
   return {};
 }
 
+bool FailOnOption::WantsDamage() const {
+  return std::any_of(values.begin(), values.end(),
+                     [](const std::string& wanted) { return Matches(wanted, DiagnosticId::kArchiveFrameBad); });
+}
+
 void NoteDamage(std::string_view file, const Diagnostics& diagnostics) {
   for (const auto& entry : diagnostics.entries()) {
     if (InfoOf(entry.id).severity == Severity::kInfo) continue;

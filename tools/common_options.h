@@ -64,6 +64,8 @@ struct FailOnOption {
 
   void Add(boost::program_options::options_description& options);
   Status Check();
+  /// Whether damage of an archive is asked for, in whatever frame.
+  bool WantsDamage() const;
   /// kAnswerNo, saying what was found, if something asked for is there.
   Status Judge(std::string_view file, const TraceInfo& info, const Diagnostics& diagnostics) const;
 };

@@ -13,7 +13,9 @@ Result<std::unique_ptr<Source>> CountEvents(const CountEventsArgs& args, EventCo
   const SinkInfo info = sink.info();
   auto source = OpenSource(args.path, {.spool_dir = args.options.spool_dir,
                                        .several_passes = info.facts != kNoFacts && !info.facts_at_end,
-                                       .diagnostics = args.diagnostics});
+                                       .check_all = args.check_all,
+                                       .diagnostics = args.diagnostics,
+                                       .cancel = &args.cancel});
   if (!source.ok()) return source.status();
   if (!args.whole) {
     if (auto known = CountsFromIndex(**source, args.by, args.diagnostics)) {

@@ -16,7 +16,8 @@ struct CountEventsArgs {
   const std::string& path;
   CountBy by = CountBy::kKind;
   const ReadOptions& options;
-  bool whole = false;  ///< reads the events of an archive too
+  bool whole = false;      ///< reads the events of an archive too
+  bool check_all = false;  ///< also what is not needed of an archive, for damage
   const CancelToken& cancel;
   Diagnostics* diagnostics = nullptr;  ///< null: count nothing
   SurveyorFactory surveyors = nullptr;

@@ -24,7 +24,8 @@ void FilterOptions::Add(po::options_description& options) {
       ("where", po::value(&wheres)->value_name("EXPR"),
        "keep events that EXPR is true for: 'pid == 4 and size > 90'")  //
       ("time", po::value(&times)->value_name("FROM..TO"),
-       "keep events of a range of time: 10s..20s after the start, ISO times, or raw ticks as ticks:N");
+       "keep events of a range of time: 10s..20s after the start, ISO times, or raw ticks as ticks:N; what tells of "
+       "processes, threads, images and methods stays in any case");
 }
 
 Status FilterOptions::AppendTo(v1::PipelineConfig& config, const Registry& registry) const {

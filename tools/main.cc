@@ -50,7 +50,7 @@ std::string ProgramHelp(const Commands& commands) {
       "usage: etwpipe COMMAND [options] ...\n\n{}\n"
       "etwpipe COMMAND --help tells more of one; etwpipe --version names versions. - is standard input or output.\n"
       "Exit status: 0 done, 1 internal error, 2 usage or config, 3 the answer is no, 4 input, 5 output,\n"
-      "130 or 143 stopped by a signal.\n\n"
+      "129, 130 or 143 stopped by a signal.\n\n"
       "example:\n  etwpipe run trace.etl -o small.etwp --where 'level <= 4'\n",
       table.ToText("  "));
 }

@@ -21,6 +21,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Whether an earlier run can have finished `path`: what is empty, or of another kind, it did not write.
+bool IsDone(const std::string& path, const std::string& format) {
+  std::error_code error;
+  if (format == "csv") return fs::is_directory(path, error) && !fs::is_empty(path, error);
+  if (!fs::is_regular_file(path, error)) return false;
+  // Rows have no header: none make an empty file.
+  return format == "ndjson" || fs::file_size(path, error) > 0;
+}
+
 // What became of one file.
 struct FileResult {
   std::string input;
@@ -111,8 +120,7 @@ class Runner {
 
   FileResult RunFile(size_t file) const {
     FileResult result{runs_.inputs[file], outputs_[file], false, {}, std::nullopt};
-    std::error_code ignored;
-    if (runs_.skip_existing && fs::exists(result.output, ignored)) {
+    if (runs_.skip_existing && IsDone(result.output, runs_.output.to)) {
       result.skipped = true;
       return result;
     }

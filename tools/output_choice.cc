@@ -66,6 +66,18 @@ Status OutputOptions::Check() {
   if (layout == "rows" && to != "etwp") {
     return Status::InvalidArgument(fmt::format("--layout: only an .etwp has one; this is {}", to));
   }
+  if (normalize && to != "etwp") {
+    return Status::InvalidArgument(fmt::format("--normalize: only for an .etwp; this is {}: leave it out", to));
+  }
+  if (level != "default" && to != "etwp") {
+    return Status::InvalidArgument(fmt::format("--level: only for an .etwp; this is {}: leave it out", to));
+  }
+  std::error_code ignored;
+  const std::filesystem::file_status there = std::filesystem::status(path, ignored);
+  if (path != "-" && exists(there) && is_other(there)) {
+    return Status::Output(
+        fmt::format("{}: not a regular file; write to standard output instead: -o - > {}", path, path));
+  }
   if (embed_schemas && (to == "ndjson" || to == "csv")) {
     return Status::InvalidArgument(fmt::format("--embed-schemas: {} holds no schemas; use it with etl or etwp", to));
   }

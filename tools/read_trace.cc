@@ -12,7 +12,9 @@ Result<std::unique_ptr<Source>> ReadTrace(const ReadTraceArgs& args) {
   auto source = OpenSource(args.path, {.spool_dir = args.options.spool_dir,
                                        .several_passes = survey || plan.analysis_passes > 0,
                                        .show_carriers = args.show_carriers,
-                                       .diagnostics = args.diagnostics});
+                                       .check_all = args.check_all,
+                                       .diagnostics = args.diagnostics,
+                                       .cancel = &args.cancel});
   if (!source.ok()) return source.status();
   const auto summary = Execute({.source = **source,
                                 .plan = plan,

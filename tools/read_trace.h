@@ -22,6 +22,7 @@ struct ReadTraceArgs {
   Diagnostics* diagnostics = nullptr;  ///< null: count nothing
   Plan* plan = nullptr;                ///< null: no stage
   bool show_carriers = false;
+  bool check_all = false;               ///< also what is not needed of an archive, for damage
   SurveyorFactory surveyors = nullptr;  ///< for facts that plan or sink need
 };
 

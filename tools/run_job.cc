@@ -34,7 +34,7 @@ class Job {
     if (!plan.ok()) return plan.status();
     report_.input = input_;
     report_.output = output_.path;
-    auto source = OpenForRun(settings_, input_, output_, *plan, report_.diagnostics.get());
+    auto source = OpenForRun(settings_, input_, output_, *plan, report_.diagnostics.get(), cancel_);
     if (!source.ok()) return source.status();
     const TraceInfo& info = (*source)->context().info;
     if (input_ == "-" && info.format == "etl")
@@ -46,13 +46,17 @@ class Job {
         MayRestore(output_, *plan) && archive != nullptr && etwp::CanRestore(archive->archive(), why_not);
     if (!why_not.empty() && etwp::MeantToRestore(archive->archive())) {
       Note(fmt::format("{}: cannot give its original back: {}; written anew", input_, why_not));
+      report_.diagnostics->AddCount(DiagnosticId::kNotRestored, 1);
     }
     bool relog = !restore;
     if (restore) {
       const Status restored = Restore(*archive);
       relog = restored.code() == StatusCode::kInput;
       if (!relog) ETWPIPE_RETURN_IF_ERROR(restored);
-      if (relog) PrintNote(fmt::format("{}; the events that can be read are written anew", restored.message()));
+      if (relog) {
+        PrintNote(fmt::format("{}; the events that can be read are written anew", restored.message()));
+        report_.diagnostics->AddCount(DiagnosticId::kNotRestored, 1);
+      }
     }
     if (relog) ETWPIPE_RETURN_IF_ERROR(Relog(**source, *plan));
     report_.bytes_in = std::max(info.file_size, progress_.bytes_done());
@@ -115,9 +119,20 @@ class Job {
       if (!compared.ok()) return compared.status();
       std::move(compared->begin(), compared->end(), std::back_inserter(*findings));
     }
+    std::vector<VerifyFinding> of_original;  // once an error asks for them
     for (const auto& finding : *findings) {
       if (finding.level != VerifyFinding::Level::kError) continue;
-      return Status::Output(fmt::format("{}: --verify: {}: {}; not kept", output_.path, finding.check, finding.text));
+      if (of_original.empty()) {
+        auto looked_at = VerifyStructure(original, settings_.threads, &cancel_);
+        if (!looked_at.ok()) return looked_at.status();
+        of_original = std::move(*looked_at);
+      }
+      const bool copied = std::any_of(of_original.begin(), of_original.end(), [&](const VerifyFinding& before) {
+        return before.check == finding.check && before.level == finding.level;
+      });
+      const std::string what = fmt::format("{}: --verify: {}: {}", output_.path, finding.check, finding.text);
+      if (!copied) return Status::Output(what + "; not kept");
+      Note(fmt::format("{}; the same is wrong in {}", what, input_));
     }
     const bool buffers = same_events && findings->back().level == VerifyFinding::Level::kOk;
     report_.verified = buffers ? "bytes" : same_events ? "events" : "structure";
@@ -170,11 +185,14 @@ Result<Plan> PlanFor(const v1::PipelineConfig& config, const Registry& registry,
 }
 
 Result<std::unique_ptr<Source>> OpenForRun(const RunSettings& settings, const std::string& input,
-                                           const OutputOptions& output, const Plan& plan, Diagnostics* diagnostics) {
+                                           const OutputOptions& output, const Plan& plan, Diagnostics* diagnostics,
+                                           const CancelToken& cancel) {
   return OpenSource(input, {.spool_dir = settings.spool_dir,
                             .several_passes = MayRestore(output, plan) || plan.analysis_passes > 0 ||
                                               plan.facts != kNoFacts || output.NeedsFacts() || settings.verify,
-                            .diagnostics = diagnostics});
+                            .check_all = settings.check_all,
+                            .diagnostics = diagnostics,
+                            .cancel = &cancel});
 }
 
 Result<RunOutcome> RunJob(const RunSettings& settings, const std::string& input, const OutputOptions& output,

@@ -21,6 +21,7 @@ struct RunSettings {
   std::string spool_dir;
   int threads = 1;  ///< of one file
   bool verify = false;
+  bool check_all = false;  ///< also what is not needed of an archive, for damage
   bool drop_annotations = false;
   bool notes = true;     ///< print notes to standard error
   bool progress = true;  ///< show a progress line where there is a terminal
@@ -36,7 +37,8 @@ Result<Plan> PlanFor(const v1::PipelineConfig& config, const Registry& registry,
 
 /// Opens the input, as a run into `output` would; nothing is read of its events.
 Result<std::unique_ptr<Source>> OpenForRun(const RunSettings& settings, const std::string& input,
-                                           const OutputOptions& output, const Plan& plan, Diagnostics* diagnostics);
+                                           const OutputOptions& output, const Plan& plan, Diagnostics* diagnostics,
+                                           const CancelToken& cancel);
 
 /// Runs `input` into `output` (after its Check()), by the plan of the settings or, out of an exact archive without
 /// stages, back into its original.

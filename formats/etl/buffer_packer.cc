@@ -91,6 +91,8 @@ Status BufferPacker::CutHeaderBuffer(RelogChunk* first, std::vector<std::unique_
   std::vector<std::pair<std::span<const std::byte>, EventInstanceId>> kept;
   size_t end = header_end;
   if (first != nullptr) {
+    // Its records stay on their processor; the file header has none.
+    block->fields.cpu = first->buffer->cpu;
     if (first->complete) first->CopyRecords();
     size_t taken = 0;
     for (const auto& record : first->records) {

@@ -32,7 +32,19 @@ std::string Guess(std::span<const std::byte> head) {
   return "it does not begin with a log-file header";
 }
 
+Status NoEtl(const std::string& path, const std::string& why) {
+  return Status::Input(fmt::format("{}: not an .etl file: {}", path, why));
+}
+
 }  // namespace
+
+Status EtlSource::CheckStart(const std::string& path, std::span<const std::byte> start) {
+  if (start.size() < kStartBytes) return {};
+  const uint32_t size = ReadBufferHeader(start.data()).buffer_size;
+  const bool sane = size >= buffer::kHeaderSize && size <= kMaxBufferBytes;
+  if (sane && ParseLogFileHeader(start.subspan(buffer::kHeaderSize)).ok()) return {};
+  return NoEtl(path, Guess(start));
+}
 
 Result<std::unique_ptr<EtlSource>> EtlSource::Open(std::shared_ptr<InputFile> file, const EtlSourceOptions& options) {
   std::unique_ptr<EtlSource> source(new EtlSource());
@@ -55,9 +67,7 @@ Result<std::unique_ptr<EtlSource>> EtlSource::Open(std::shared_ptr<InputFile> fi
 }
 
 Status EtlSource::ReadFileHeader() {
-  const auto fail = [&](const std::string& why) {
-    return Status::Input(fmt::format("{}: not an .etl file: {}", file_->path(), why));
-  };
+  const auto fail = [&](const std::string& why) { return NoEtl(file_->path(), why); };
   std::vector<std::byte> head(4096);
   const auto count = file_->ReadAt(0, head);
   if (!count.ok()) return count.status();

@@ -23,6 +23,10 @@ class EtlSource : public Source {
  public:
   /// kInput if the file does not begin with a log-file header; the message says what it looks like instead.
   static Result<std::unique_ptr<EtlSource>> Open(std::shared_ptr<InputFile> file, const EtlSourceOptions& options);
+  /// What Open() says of a file whose first kStartBytes show already that it is no .etl; ok if they do not, or if there
+  /// are fewer.
+  static Status CheckStart(const std::string& path, std::span<const std::byte> start);
+  static constexpr size_t kStartBytes = 512;  ///< hold all of a log-file header but its names
 
   const TraceContext& context() const override { return context_; }
   Result<std::unique_ptr<SourcePass>> StartPass(const PassArgs& args) override;

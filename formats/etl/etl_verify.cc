@@ -59,36 +59,9 @@ struct BufferFacts {
   uint64_t ordinal = 0;
   uint64_t file_offset = 0;
   int64_t sequence = 0;
+  uint16_t cpu = 0;
   uint16_t flags = 0;
   bool raw = false;
-};
-
-// Tells steps back in time that the recording had already from those that came with the writing of the file. The
-// writer keeps the records of a processor in the order of the recording, and so do their ids: a step back is the
-// recording's own if the record follows, by its id, an event of the same source that is later in time.
-class TimeOrder {
- public:
-  // False if the record steps back and the recording does not explain it.
-  bool Add(const EventHeader& row) {
-    Cpu& cpu = cpus_[row.cpu];
-    Place& source = cpu.sources[InstanceIdSource(row.instance_id)];
-    const bool back = row.timestamp < cpu.last;
-    const bool recorded = source.id < row.instance_id && row.timestamp < source.timestamp;
-    cpu.last = row.timestamp;
-    source = {row.instance_id, row.timestamp};
-    return !back || recorded;
-  }
-
- private:
-  struct Place {
-    EventInstanceId id = 0;
-    int64_t timestamp = INT64_MIN;
-  };
-  struct Cpu {
-    int64_t last = INT64_MIN;
-    std::map<uint64_t, Place> sources;  // the last record of each
-  };
-  std::map<uint16_t, Cpu> cpus_;
 };
 
 class Verifier {
@@ -111,12 +84,12 @@ class Verifier {
       ETWPIPE_RETURN_IF_ERROR((*pass)->Fill(batch));
       for (const auto& buffer : batch.opened) LookAt(*buffer);
       CheckIds(batch);
-      CheckOrder(batch);
     }
     std::sort(facts_.begin(), facts_.end(),
               [](const BufferFacts& a, const BufferFacts& b) { return a.ordinal < b.ordinal; });
     CheckFlushMarkers();
     CheckSequences();
+    CheckOrder();
     return {};
   }
 
@@ -147,7 +120,7 @@ class Verifier {
 
  private:
   void LookAt(const SourceBuffer& buffer) {
-    BufferFacts facts{buffer.ordinal, buffer.file_offset, 0, 0, buffer.raw};
+    BufferFacts facts{buffer.ordinal, buffer.file_offset, 0, buffer.cpu, 0, buffer.raw};
     if (!buffer.raw && buffer.image.size() >= buffer::kHeaderSize) {
       facts.sequence = LoadAt<int64_t>(buffer.image.data(), buffer::kSequenceNumber);
       facts.flags = LoadAt<uint16_t>(buffer.image.data(), buffer::kFlag);
@@ -196,13 +169,20 @@ class Verifier {
     }
   }
 
-  // In files of others every step back is the recording's own.
-  void CheckOrder(const EventBatch& batch) {
+  // Our writer numbers the buffers of a processor as it writes them, and keeps the records in the order of the
+  // recording. While the numbers rise, every step back in time is the recording's own.
+  void CheckOrder() {
     if (rule_ == Level::kNote) return;
-    for (const auto& row : batch.rows) {
-      if (time_order_.Add(row)) continue;
-      disorder_.Complain(batch.buffer->file_offset,
-                         fmt::format("processor {} steps back in time where the recording did not", row.cpu));
+    std::map<uint16_t, int64_t> last;
+    for (const auto& facts : facts_) {
+      if (facts.raw) continue;
+      const auto [before, first] = last.try_emplace(facts.cpu, facts.sequence);
+      if (!first && facts.sequence < before->second) {
+        disorder_.Complain(facts.file_offset, fmt::format("processor {} steps back: a buffer with sequence number {} "
+                                                          "stands behind the one with {}",
+                                                          facts.cpu, facts.sequence, before->second));
+      }
+      before->second = facts.sequence;
     }
   }
 
@@ -243,7 +223,6 @@ class Verifier {
   Level rule_;  // of what only our files must keep
   std::array<bool, 256> known_sources_{};
   std::vector<BufferFacts> facts_;
-  TimeOrder time_order_;
   Check header_{"header-first", Level::kError};
   Check sizes_{"sizes", Level::kError};
   Check offset_{"offset", Level::kError};

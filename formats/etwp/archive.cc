@@ -214,12 +214,28 @@ Status Archive::ReadDictionaries(Diagnostics* diagnostics) {
   if (!complete.ok()) return complete.status();
   info_.embedded_schemas = dictionary_.schemas();
   info_.annotations = dictionary_.annotations();
-  if (*complete) return {};
+  dictionary_complete_ = *complete;
+  if (dictionary_complete_) return {};
   for (const auto& entry : index_.dictionaries()) {
     const auto added = add(entry);
     if (!added.ok()) return added.status();
   }
   return {};
+}
+
+Status Archive::CheckUnread(Diagnostics* diagnostics) const {
+  const auto check = [&](const auto& entries, std::string_view what) -> Status {
+    for (const auto& entry : entries) {
+      ReadFrame frame;
+      const auto fault = ReadFrameAt(*file_, entry.offset(), entry.length(), frame);
+      if (!fault.ok()) return fault.status();
+      if (fault->empty() || diagnostics == nullptr) continue;
+      diagnostics->Add(DiagnosticId::kArchiveFrameBad, PlaceOf(entry), fmt::format("{}: {}", what, *fault));
+    }
+    return {};
+  };
+  ETWPIPE_RETURN_IF_ERROR(check(index_.restores(), "a restore frame, which events do not need"));
+  return dictionary_complete_ ? check(index_.dictionaries(), "a dictionary, of which there is a copy") : Status();
 }
 
 BlockWalker::BlockWalker(Archive& archive, Diagnostics* diagnostics)

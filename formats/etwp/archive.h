@@ -56,6 +56,9 @@ class Archive {
   const v1::Statistics* statistics() const { return statistics_ ? &*statistics_ : nullptr; }
   /// True for a stream whose one walk has begun.
   bool used_up() const { return file_->sequential() && stream_ == nullptr; }
+  /// Tells `diagnostics` (may be null) of damage in frames that neither opening nor a BlockWalker looks at: those for
+  /// restoring, and dictionaries that the complete one stands for. Nothing without an index: a walk meets them all.
+  Status CheckUnread(Diagnostics* diagnostics) const;
   /// As far as it is known: all of it with an index; otherwise a BlockWalker adds what it meets.
   Dictionary& dictionary() { return dictionary_; }
   const Dictionary& dictionary() const { return dictionary_; }
@@ -79,6 +82,7 @@ class Archive {
   std::optional<v1::Trailer> trailer_;
   std::optional<v1::Statistics> statistics_;
   Dictionary dictionary_;
+  bool dictionary_complete_ = false;     // read in one piece; the dictionaries between the blocks were not looked at
   std::unique_ptr<FrameWalker> stream_;  // the one walk over a stream, until a BlockWalker takes it
 
   friend class BlockWalker;

@@ -217,6 +217,8 @@ Result<std::unique_ptr<EtwpSource>> EtwpSource::Open(std::shared_ptr<InputFile> 
   std::unique_ptr<EtwpSource> source(new EtwpSource());
   source->archive_ = std::move(*archive);
   source->context_.info = source->archive_->info();
+  source->check_all_ = options.check_all;
+  if (options.check_all) ETWPIPE_RETURN_IF_ERROR(source->archive_->CheckUnread(options.diagnostics));
   return source;
 }
 
@@ -224,7 +226,10 @@ Result<std::unique_ptr<SourcePass>> EtwpSource::StartPass(const PassArgs& args) 
   if (archive_->used_up()) {
     return Status::Internal(fmt::format("{}: a stream can be read once only", archive_->file()->path()));
   }
-  return std::unique_ptr<SourcePass>(std::make_unique<EtwpPass>(archive_, context_, skip_, args));
+  if (!check_all_) return std::unique_ptr<SourcePass>(std::make_unique<EtwpPass>(archive_, context_, skip_, args));
+  PassArgs all = args;
+  all.skip = nullptr;
+  return std::unique_ptr<SourcePass>(std::make_unique<EtwpPass>(archive_, context_, SkipBlock(), all));
 }
 
 std::optional<ArchiveSummary> EtwpSource::Summary() const {

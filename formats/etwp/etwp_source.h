@@ -18,6 +18,9 @@ struct EtwpSourceOptions {
   Diagnostics* diagnostics = nullptr;  ///< told of damage found while opening; may be null
   /// Bytes at the start of a stream that were read already to recognise it.
   std::vector<std::byte> start;
+  /// Also looks at frames that reading does not need (what restoring needs, copies of what was read, blocks that a skip
+  /// would pass over), so that `diagnostics` tells of damage in all of the file.
+  bool check_all = false;
 };
 
 /// Reads an .etwp, by its index or as a stream (one pass only). Passes give the total order of the file whatever order
@@ -52,6 +55,7 @@ class EtwpSource : public Source {
   std::shared_ptr<Archive> archive_;
   TraceContext context_;
   SkipBlock skip_;
+  bool check_all_ = false;
 };
 
 }  // namespace etwpipe::etwp

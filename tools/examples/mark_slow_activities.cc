@@ -2,9 +2,11 @@
 //
 // An activity's duration is known when it stops, but the event shall stand where it starts. So the analysis pass
 // remembers durations by instance id, and the relogging pass finds them at the start. The trace keeps every record.
+#include <charconv>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
+#include <cstring>
+#include <filesystem>
 #include <unordered_map>
 
 #include "formats/etl/tracelogging_builder.h"
@@ -72,14 +74,38 @@ class Marker : public session::IRelogger {
   etl::PayloadWriter payload_;
 };
 
+// Whether all of `text` is a number, which `number` then is.
+template <typename Number>
+bool ReadNumber(const char* text, Number& number) {
+  const char* const end = text + std::strlen(text);
+  const auto [stop, error] = std::from_chars(text, end, number);
+  return error == std::errc() && stop == end;
+}
+
+// The exit status once everything is printed.
+int Finish(const session::SessionCounts& counts) {
+  if (counts.damage != 0) {
+    std::fprintf(stderr, "%llu places of the trace could not be read; what stood there is missing\n",
+                 static_cast<unsigned long long>(counts.damage));
+  }
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return 0;
+  std::perror("standard output");
+  return 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
+  uint32_t milliseconds = 0;
+  if (argc != 4 || !ReadNumber(argv[3], milliseconds)) {
     std::fprintf(stderr, "usage: %s TRACE OUTPUT MILLISECONDS\n", argv[0]);
     return 2;
   }
-  SlowActivities slow(std::chrono::milliseconds(std::strtol(argv[3], nullptr, 10)));
+  if (std::filesystem::exists(argv[2])) {
+    std::fprintf(stderr, "%s: exists already; remove it or name another file\n", argv[2]);
+    return 2;
+  }
+  SlowActivities slow{std::chrono::milliseconds(milliseconds)};
   Marker marker(slow);
   const session::SessionResult result = session::Relog(argv[1], argv[2], 1, session::kRetainAll, {&slow}, {&marker});
   if (!result.ok()) {
@@ -89,5 +115,5 @@ int main(int argc, char** argv) {
   std::printf("%llu slow activities marked, %llu records kept\n",
               static_cast<unsigned long long>(result.counts.injected),
               static_cast<unsigned long long>(result.counts.retained));
-  return 0;
+  return Finish(result.counts);
 }

@@ -2,6 +2,7 @@
  *
  * Prints, most responsible first: nanoseconds of exclusive wall-clock time responsibility, how often it was read, path.
  * responsible_files.cc prints the same. */
+#include <errno.h>
 #include <etwpipe.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -95,11 +96,32 @@ static ETWPIPE_CALLBACK_CODE IgnorePhase(void* context) {
   return ETWPIPE_ANALYSIS_SUCCESS;
 }
 
+/* Whether all of `text` is a number, which `number` then is. */
+static int ReadNumber(const char* text, size_t* number) {
+  char* end;
+  errno = 0;
+  *number = strtoul(text, &end, 10);
+  return *text >= '0' && *text <= '9' && *end == '\0' && errno == 0;
+}
+
+/* The exit status once everything is printed. */
+static int Finish(void) {
+  ETWPIPE_SESSION_COUNTS counts;
+  etwpipe_last_counts(&counts);
+  if (counts.Damage != 0) {
+    fprintf(stderr, "%" PRIu64 " places of the trace could not be read; what stood there is missing\n", counts.Damage);
+  }
+  if (fflush(stdout) == 0 && ferror(stdout) == 0) return 0;
+  perror("standard output");
+  return 1;
+}
+
 int main(int argc, char** argv) {
   Files files = {0};
   ETWPIPE_ANALYSIS_DESCRIPTOR descriptor = {0};
-  ETWPIPE_RESULT result;
-  if (argc < 2) {
+  size_t most = 10;
+  int status = 1;
+  if (argc < 2 || argc > 3 || (argc == 3 && !ReadNumber(argv[2], &most))) {
     fprintf(stderr, "usage: %s TRACE [N]\n", argv[0]);
     return 2;
   }
@@ -113,13 +135,13 @@ int main(int argc, char** argv) {
   descriptor.Callbacks.OnEndAnalysis = IgnorePhase;
   descriptor.Callbacks.OnBeginAnalysisPass = IgnorePhase;
   descriptor.Callbacks.OnEndAnalysisPass = IgnorePhase;
-  result = etwpipe_analyze(argv[1], &descriptor);
-  if (result != ETWPIPE_RESULT_SUCCESS) {
-    fprintf(stderr, "%s\n", etwpipe_last_error());
+  if (etwpipe_analyze(argv[1], &descriptor) == ETWPIPE_RESULT_SUCCESS) {
+    Print(&files, most);
+    status = Finish();
   } else {
-    Print(&files, argc > 2 ? strtoul(argv[2], NULL, 10) : 10);
+    fprintf(stderr, "%s\n", etwpipe_last_error());
   }
   for (size_t i = 0; i < files.count; ++i) free(files.entries[i].path);
   free(files.entries);
-  return result == ETWPIPE_RESULT_SUCCESS ? 0 : 1;
+  return status;
 }

@@ -3,9 +3,10 @@
 // Prints, most responsible first: nanoseconds of exclusive wall-clock time responsibility, how often it was read, path.
 // responsible_files.c prints the same.
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
+#include <cstring>
 #include <map>
 #include <string>
 #include <utility>
@@ -49,10 +50,30 @@ class ResponsibleFiles : public session::IAnalyzer {
   int64_t frequency_ = 1;
 };
 
+// Whether all of `text` is a number, which `number` then is.
+template <typename Number>
+bool ReadNumber(const char* text, Number& number) {
+  const char* const end = text + std::strlen(text);
+  const auto [stop, error] = std::from_chars(text, end, number);
+  return error == std::errc() && stop == end;
+}
+
+// The exit status once everything is printed.
+int Finish(const session::SessionCounts& counts) {
+  if (counts.damage != 0) {
+    std::fprintf(stderr, "%llu places of the trace could not be read; what stood there is missing\n",
+                 static_cast<unsigned long long>(counts.damage));
+  }
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return 0;
+  std::perror("standard output");
+  return 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 2) {
+  size_t count = 10;
+  if (argc < 2 || argc > 3 || (argc == 3 && !ReadNumber(argv[2], count))) {
     std::fprintf(stderr, "usage: %s TRACE [N]\n", argv[0]);
     return 2;
   }
@@ -62,6 +83,6 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "%s\n", result.message.c_str());
     return 1;
   }
-  files.Print(argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 10);
-  return 0;
+  files.Print(count);
+  return Finish(result.counts);
 }

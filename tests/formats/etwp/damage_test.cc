@@ -10,6 +10,7 @@
 #include "formats/etwp/verify.h"
 #include "pipeline/byte_reader.h"
 #include "tests/formats/etwp/synthetic_trace.h"
+#include "tests/support/collect.h"
 
 namespace etwpipe::test {
 namespace {
@@ -146,6 +147,29 @@ TEST_F(Damage, VerifyFindsAFlippedBitAnywhere) {
     });
     EXPECT_TRUE(error) << at;
   }
+}
+
+// Also in frames that the events do not need, and in blocks that a skip passes over.
+TEST_F(Damage, CheckingAllTellsOfAFlippedBitAnywhere) {
+  const auto damage_of = [](std::span<const std::byte> bytes, bool check_all) {
+    const MemoryFile memory(bytes);
+    Diagnostics diagnostics;
+    const auto source = etwp::EtwpSource::Open(*memory.Open(), {&diagnostics, {}, check_all});
+    if (!source.ok()) return true;
+    (*source)->SetSkip([](const etwp::BlockSummary&) { return true; });
+    CollectSink sink;
+    EXPECT_TRUE(Execute(**source, sink, 1, &diagnostics).ok());
+    return !diagnostics.entries().empty();
+  };
+  EXPECT_FALSE(damage_of(bytes_, true));
+  size_t passed_over = 0;
+  for (size_t at = 0; at < bytes_.size(); at += 7) {
+    auto damaged = bytes_;
+    damaged[at] ^= std::byte{0x40};
+    EXPECT_TRUE(damage_of(damaged, true)) << at;
+    passed_over += damage_of(damaged, false) ? 0 : 1;
+  }
+  EXPECT_GT(passed_over, bytes_.size() / 70);
 }
 
 TEST_F(Damage, LostEndStillGivesEveryEvent) {

@@ -24,6 +24,12 @@ def run(*command):
     return done.stdout.splitlines()
 
 
+def refused(*command, output=subprocess.PIPE):
+    """The exit status and what is said on standard error of a program that must not succeed quietly."""
+    done = subprocess.run([str(part) for part in command], stdout=output, stderr=subprocess.PIPE, text=True, check=False)
+    return done.returncode, done.stderr
+
+
 def generate(*command):
     subprocess.run([str(part) for part in command], capture_output=True, check=True)
 
@@ -94,6 +100,20 @@ def main():
         after = [line for line in run(arguments.etwpipe, "dump", "--format", "ndjson", marked)
                  if '"etwpipe.examples"' not in line]
         check("all records are kept, with their ids", sorted(after) == sorted(before), True)
+
+        damaged = Path(folder) / "damaged.etl"
+        damaged.write_bytes(trace.read_bytes()[:-40_000])
+        for name in ("longest_functions", "responsible_files", "responsible_files_c"):
+            example = arguments.examples / f"example_{name}"
+            for number in ("ten", "-1", "10x"):
+                check(f"{name} {number}", refused(example, trace, number)[0], 2)
+            with open("/dev/full", "w") as full:
+                check(f"{name} on a full disk", refused(example, trace, output=full)[0], 1)
+            check(f"{name} of a damaged trace", "could not be read" in refused(example, damaged)[1], True)
+        mark = arguments.examples / "example_mark_slow_activities"
+        check("milliseconds", refused(mark, trace, Path(folder) / "new.etl", "-5")[0], 2)
+        status, message = refused(mark, trace, marked, 1)
+        check("an output that exists", (status, "exists already" in message), (2, True))
 
     for failure in failures:
         print(failure)
