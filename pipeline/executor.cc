@@ -18,8 +18,9 @@
 namespace etwpipe {
 namespace {
 
-// Enough that several blocks of the archive, of about ten batches each, are compressed at once.
 constexpr size_t kTokensPerThread = 16;
+// A batch has more bytes than that, mostly, so that each thread can have a block of the sink to encode.
+constexpr size_t kBatchBytes = 256 << 10;
 
 // A batch on its way, and what the sink made of it.
 struct Token {
@@ -29,6 +30,7 @@ struct Token {
   std::vector<std::unique_ptr<SinkBlock>> blocks;
   std::vector<uint64_t> entered;  // rows selected before each stage, then after the last
   uint64_t bytes_done = 0;        // of the input, when the batch was made
+  size_t events_cut = 0;          // of a batch that the sink has taken and that is gone
 
   void Clear() {
     batch.Clear();
@@ -36,6 +38,7 @@ struct Token {
     chunk.reset();
     blocks.clear();
     entered.clear();
+    events_cut = 0;
   }
 };
 
@@ -137,7 +140,8 @@ class PassRunner {
                          HandOver(&stop_);
                        });
     HandOver(&kClosures);
-    tbb::parallel_pipeline(static_cast<size_t>(args_.threads) * kTokensPerThread, whole);
+    const size_t per_thread = std::max<size_t>(kTokensPerThread, args_.sink.info().block_bytes / kBatchBytes);
+    tbb::parallel_pipeline(static_cast<size_t>(args_.threads) * per_thread, whole);
   }
 
   // Around the work of a filter, for ThreadSanitizer only: what had `token` before and what had `state` before (the
@@ -184,7 +188,7 @@ class PassRunner {
       first_error_ = token.status;
       return;
     }
-    events_done_ += token.batch.rows.size();
+    events_done_ += token.batch.rows.size() + token.events_cut;
     if (args_.progress == nullptr) return;
     args_.progress->OnProgress({token.bytes_done, args_.source.context().info.file_size, events_done_});
   }
@@ -331,6 +335,9 @@ class Run {
                      }});
     steps.push_back({true, [this](Token& token) {
                        Count(token);
+                       // Tokens wait for the blocks before them; what they were read from need not.
+                       token.events_cut = token.batch.rows.size();
+                       token.batch.Clear();
                        return args_.sink.Cut(std::move(token.chunk), token.blocks);
                      }});
     steps.push_back({false, [this](Token& token) { return EncodeAll(token.blocks); }});

@@ -30,6 +30,7 @@ struct SinkInfo {
   bool stores_annotations = false;
   FactSet facts = kNoFacts;   ///< fact tables it reads
   bool facts_at_end = false;  ///< it reads them in Finish() only: they can be collected while it runs
+  uint32_t block_bytes = 0;   ///< of events that it gathers for a block, about; 0 if it takes batch by batch
 };
 
 class Sink {

@@ -5,17 +5,9 @@
 
 namespace etwpipe::etwp {
 
-size_t FirstDifference(std::span<const BlockRow> rows, const DecodedBlock& decoded) {
-  if (decoded.rows.size() != rows.size()) return 0;
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const auto& was = rows[i];
-    const auto& is = decoded.rows[i];
-    if (was.size != is.size || was.cpu != is.cpu || was.timestamp != is.timestamp ||
-        was.instance_id != is.instance_id || std::memcmp(was.record, decoded.bytes.data() + is.offset, was.size) != 0) {
-      return i;
-    }
-  }
-  return rows.size();
+bool SameEvent(const BlockRow& was, const DecodedBlock::Row& is, const std::byte* record) {
+  return was.size == is.size && was.cpu == is.cpu && was.timestamp == is.timestamp &&
+         was.instance_id == is.instance_id && std::memcmp(was.record, record, was.size) == 0;
 }
 
 bool SameAnnotations(const BlockEvents& events, const v1::Block& block, const DecodedBlock& decoded) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
 
 #include "formats/etwp/block_decoder.h"
 #include "formats/etwp/block_encoder.h"
@@ -10,8 +9,8 @@
 
 namespace etwpipe::etwp {
 
-/// Index of the first row that did not come back as it was, or the number of rows. 0 if there are more or fewer.
-size_t FirstDifference(std::span<const BlockRow> rows, const DecodedBlock& decoded);
+/// Whether an event came back as it was.
+bool SameEvent(const BlockRow& was, const DecodedBlock::Row& is, const std::byte* record);
 
 /// True if every annotation came back. `decoded` was made of `block`, and `block` of `events`.
 bool SameAnnotations(const BlockEvents& events, const v1::Block& block, const DecodedBlock& decoded);

@@ -70,9 +70,12 @@ struct KindCursor {
 
 class BlockDecoder::Decoding {
  public:
-  std::optional<DecodeError> Run(const v1::Block& block, const BlockNames& names, DecodedBlock& out) {
+  // With `look` events go there, else into `out`.
+  std::optional<DecodeError> Run(const v1::Block& block, const BlockNames& names, const Look* look, DecodedBlock& out) {
     block_ = &block;
     names_ = &names;
+    look_ = look;
+    stopped_ = false;
     out_ = &out;
     events_ = block.events();
     out.rows.clear();
@@ -81,6 +84,7 @@ class BlockDecoder::Decoding {
     if (auto error = columns_.Open(block_->columns())) return error;
     if (!ReadKinds() || !ReadHeaderColumns() || !ReadKindColumns()) return Bad("a column does not fit its events");
     if (!BuildRecords()) return Bad("its columns contradict each other");
+    if (stopped_) return std::nullopt;
     for (int i = 0; i < block_->annotations_size(); ++i) {
       const auto& info = *names_->annotations[static_cast<size_t>(i)];
       if (!ReadAnnotation(block_->annotations(i), info)) return Bad("an annotation column does not fit its events");
@@ -173,12 +177,14 @@ class BlockDecoder::Decoding {
     size_t next_thread = 0;
     size_t next_activity = 0;
     size_t next_value[kNumberSlotCount] = {};
-    out_->rows.resize(events_);
+    const bool keep = look_ == nullptr;
+    if (keep) out_->rows.resize(events_);
+    DecodedBlock::Row at_hand;
     // All that it may take, so that the memory never moves; CheckBlock() bounds it.
-    const size_t most = block_->record_bytes() + kMostPadding * events_ + kRecordRoom;
+    const size_t most = keep ? block_->record_bytes() + kMostPadding * events_ + kRecordRoom : kRecordRoom;
     if (out_->bytes.size() < most) out_->bytes = std::vector<std::byte>(most);
     for (size_t i = 0; i < events_; ++i) {
-      auto& row = out_->rows[i];
+      auto& row = keep ? out_->rows[i] : at_hand;
       KindCursor& cursor = cursors_[kind_index_[i]];
       const RecordTemplate& kind = *cursor.kind;
       if (cpus_[i] > std::numeric_limits<uint16_t>::max()) return false;
@@ -227,7 +233,12 @@ class BlockDecoder::Decoding {
       state.expected_id = NextInstanceId(row.instance_id, row.size);
       total += size;
       if (total > block_->record_bytes()) return false;
-      offset += etl::Align8(size);
+      if (keep) {
+        offset += etl::Align8(size);
+      } else if (!(*look_)(row, to)) {
+        stopped_ = true;
+        return true;
+      }
     }
     return total == block_->record_bytes() && payloads_.at_end() && extended_table_.at_end() &&
            std::all_of(cursors_.begin(), cursors_.end(), [](const KindCursor& cursor) { return cursor.at_end(); });
@@ -341,6 +352,8 @@ class BlockDecoder::Decoding {
 
   const v1::Block* block_ = nullptr;
   const BlockNames* names_ = nullptr;
+  const Look* look_ = nullptr;
+  bool stopped_ = false;
   DecodedBlock* out_ = nullptr;
   size_t events_ = 0;
   ColumnReader columns_;
@@ -365,7 +378,13 @@ std::optional<DecodeError> BlockDecoder::Decode(const v1::Block& block, const Bl
                                                 DecodedBlock& decoded) {
   if (block.has_rows()) return DecodeRows(block, decoded);
   if (decoding_ == nullptr) decoding_ = std::make_unique<Decoding>();
-  return decoding_->Run(block, names, decoded);
+  return decoding_->Run(block, names, nullptr, decoded);
+}
+
+std::optional<DecodeError> BlockDecoder::Walk(const v1::Block& block, const BlockNames& names, const Look& look,
+                                              DecodedBlock& decoded) {
+  if (decoding_ == nullptr) decoding_ = std::make_unique<Decoding>();
+  return decoding_->Run(block, names, &look, decoded);
 }
 
 std::optional<DecodeError> DecodeBlock(const v1::Block& block, const BlockNames& names, DecodedBlock& decoded) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -61,6 +62,13 @@ class BlockDecoder {
 
   /// Any block is safe: sizes are checked before anything is allocated, and what does not add up is an error.
   std::optional<DecodeError> Decode(const v1::Block& block, const BlockNames& names, DecodedBlock& decoded);
+
+  /// Told of each event in order; `record` has the bytes that `row` says and is valid during the call. False ends the
+  /// block there, which is no error.
+  using Look = std::function<bool(const DecodedBlock::Row& row, const std::byte* record)>;
+  /// The same for a block of columns, but keeps no events: `decoded` holds nothing but annotations.
+  std::optional<DecodeError> Walk(const v1::Block& block, const BlockNames& names, const Look& look,
+                                  DecodedBlock& decoded);
 
  private:
   class Decoding;

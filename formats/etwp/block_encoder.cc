@@ -380,8 +380,16 @@ Status BlockEncoder::Encode(BlockEvents& events, int level, v1::Block& block) {
       infos[i].type = found->type;
       names.annotations.push_back(&infos[i]);
     }
-    const auto error = decoder_.Decode(block, names, check_);
-    const size_t wrong = error ? 0 : FirstDifference(rows, check_);
+    size_t same = 0;
+    const auto error = decoder_.Walk(
+        block, names,
+        [&](const DecodedBlock::Row& row, const std::byte* record) {
+          if (!SameEvent(rows[same], row, record)) return false;
+          ++same;
+          return true;
+        },
+        check_);
+    const size_t wrong = error ? 0 : same;
     if (!error && wrong == rows.size()) {
       if (SameAnnotations(events, block, check_)) return {};
       return Status::Internal("an archive block does not give its annotations back");

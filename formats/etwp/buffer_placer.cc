@@ -14,12 +14,13 @@
 namespace etwpipe::etwp {
 namespace {
 
-constexpr size_t kCopyBytes = 1 << 20;
+constexpr size_t kZeroBytes = 64 << 10;
 
 // For files without compressed buffers: every buffer goes to its old offset.
 class DirectPlacer : public BufferPlacer {
  public:
-  DirectPlacer(OutputFile& out, uint64_t size) : out_(out), size_(size), zeros_(kCopyBytes) {}
+  DirectPlacer(OutputFile& out, uint64_t size, WrittenHash& hash)
+      : out_(out), size_(size), hash_(hash), zeros_(kZeroBytes) {}
 
   Status Place(const RestoreBuffers::Buffer& buffer, std::span<const std::byte> image) override {
     const uint64_t offset = buffer.file_offset;
@@ -32,13 +33,15 @@ class DirectPlacer : public BufferPlacer {
     }
     const auto inside = std::min<uint64_t>(out_.size() - offset, image.size());
     if (inside > 0) ETWPIPE_RETURN_IF_ERROR(out_.WriteAt(offset, image.first(inside)));
-    return out_.Append(image.subspan(inside));
+    ETWPIPE_RETURN_IF_ERROR(out_.Append(image.subspan(inside)));
+    return hash_.Add(offset, image);
   }
   Status Finish() override { return {}; }
 
  private:
   OutputFile& out_;
   uint64_t size_;
+  WrittenHash& hash_;
   std::vector<std::byte> zeros_;
 };
 
@@ -201,8 +204,8 @@ std::unique_ptr<BufferPlacer> MakeComparingPlacer(const InputFile& original, xca
   return std::make_unique<ComparingPlacer>(original, format);
 }
 
-std::unique_ptr<BufferPlacer> MakeDirectPlacer(OutputFile& out, uint64_t size) {
-  return std::make_unique<DirectPlacer>(out, size);
+std::unique_ptr<BufferPlacer> MakeDirectPlacer(OutputFile& out, uint64_t size, WrittenHash& hash) {
+  return std::make_unique<DirectPlacer>(out, size, hash);
 }
 
 std::unique_ptr<BufferPlacer> MakeSpoolPlacer(OutputFile& out, std::unique_ptr<OutputFile> spool, bool xpress,

@@ -8,6 +8,7 @@
 
 #include "formats/etwp/images_hash.h"
 #include "formats/etwp/restore_section.h"
+#include "formats/etwp/written_hash.h"
 #include "formats/xca/xca.h"
 #include "pipeline/platform.h"
 #include "pipeline/status.h"
@@ -24,9 +25,9 @@ class BufferPlacer {
   virtual Status Finish() = 0;
 };
 
-/// For files without compressed buffers: every buffer goes to its old offset. `out` outlives the placer and is the
-/// original's `size` bytes long in the end.
-std::unique_ptr<BufferPlacer> MakeDirectPlacer(OutputFile& out, uint64_t size);
+/// For files without compressed buffers: every buffer goes to its old offset and is added to `hash`. `out` and `hash`
+/// outlive the placer; `out` is the original's `size` bytes long in the end.
+std::unique_ptr<BufferPlacer> MakeDirectPlacer(OutputFile& out, uint64_t size, WrittenHash& hash);
 
 /// For files with compressed buffers, whose sizes change: buffers are compressed into the spool file as they come, then
 /// copied in the order of the original. What is copied is inflated again and added to `images`. `out` and `images`

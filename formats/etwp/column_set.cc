@@ -12,8 +12,8 @@ namespace {
 
 // Columns shorter than this share a zstd block with their neighbours (archive-experiments.md section 5).
 constexpr size_t kMinCompressedPart = 4096;
-constexpr size_t kLargeContent = 2 << 20;
-constexpr int kLargeChainLog = 22;
+constexpr size_t kLargeContent = 512 << 10;
+constexpr int kTableLog = 20;
 
 constexpr uint64_t KeyOf(uint32_t id, uint32_t of) { return uint64_t{id} << 32 | of; }
 
@@ -26,8 +26,11 @@ Status Compressor::Compress(std::span<const std::byte> content, std::span<const 
   ZSTD_CCtx_reset(context, ZSTD_reset_session_and_parameters);
   ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, level);
   ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 0);
-  // Trees of larger windows would take 64 MiB and more, and gain next to nothing.
-  if (content.size() > kLargeContent) ZSTD_CCtx_setParameter(context, ZSTD_c_chainLog, kLargeChainLog);
+  // Larger tables would take up to 80 MiB and gain nothing on columns.
+  if (content.size() > kLargeContent) {
+    ZSTD_CCtx_setParameter(context, ZSTD_c_hashLog, kTableLog);
+    ZSTD_CCtx_setParameter(context, ZSTD_c_chainLog, kTableLog);
+  }
   ZSTD_CCtx_setPledgedSrcSize(context, content.size());
   out.resize(ZSTD_compressBound(content.size()) + 16 * (cuts.size() + 1));
   ZSTD_outBuffer output{out.data(), out.size(), 0};

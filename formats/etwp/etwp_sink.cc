@@ -24,7 +24,7 @@ constexpr uint32_t kMaxWriterEvents = 1 << 19;
 constexpr size_t kRestoreFrameBytes = 1 << 20;
 constexpr int kIndexPartBlocks = 4096;
 constexpr int kIndexPartRestores = 16384;
-constexpr size_t kHashBytes = 1 << 20;
+constexpr size_t kHashBytes = 256 << 10;
 
 // A block stands by itself, so what larger ones save is what their parts share; what they cost is memory.
 uint32_t BlockBytes(Level level) {
@@ -179,11 +179,12 @@ class EtwpSink::Hasher {
   uint64_t position_ = 0;
 };
 
-EtwpSink::EtwpSink(EtwpSinkOptions options) : options_(std::move(options)) {}
+EtwpSink::EtwpSink(EtwpSinkOptions options) : options_(std::move(options)) {
+  if (options_.block_bytes == 0) options_.block_bytes = BlockBytes(options_.level);
+}
 EtwpSink::~EtwpSink() = default;
 
 Status EtwpSink::Begin(const BeginArgs& args) {
-  if (options_.block_bytes == 0) options_.block_bytes = BlockBytes(options_.level);
   if (options_.block_bytes > kMaxBlockBytes) {
     return Status::InvalidArgument(
         fmt::format("block size {}: must be 1 to {} bytes", options_.block_bytes, kMaxBlockBytes));

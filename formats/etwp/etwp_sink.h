@@ -57,7 +57,11 @@ class EtwpSink : public Sink {
   SinkInfo info() const override {
     const bool columns = options_.layout == Layout::kColumns;
     const bool before = columns && options_.original != nullptr;
-    return {.order = Order::kTime, .stores_annotations = columns, .facts = kSchemas, .facts_at_end = !before};
+    return {.order = Order::kTime,
+            .stores_annotations = columns,
+            .facts = kSchemas,
+            .facts_at_end = !before,
+            .block_bytes = options_.block_bytes};
   }
   Status Begin(const BeginArgs& args) override;
   Result<std::unique_ptr<SinkChunk>> Prepare(EventBatch& batch) const override;

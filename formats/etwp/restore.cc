@@ -15,14 +15,13 @@
 #include "formats/etwp/ordered_tasks.h"
 #include "formats/etwp/pad_predictor.h"
 #include "formats/etwp/restore_section.h"
-#include "formats/etwp/sha256.h"
+#include "formats/etwp/written_hash.h"
 #include "formats/xca/xca.h"
 #include "pipeline/byte_reader.h"
 
 namespace etwpipe::etwp {
 namespace {
 
-constexpr size_t kCopyBytes = 1 << 20;
 constexpr uint64_t kMaxOpenBytes = uint64_t{1} << 30;
 
 // The restore frames as one queue of buffers.
@@ -167,7 +166,11 @@ class Restorer {
 
   // The records of a processor fill its buffers in the order of the queue.
   Status AddRecord(uint16_t cpu, std::span<const std::byte> record) {
-    auto& waiting = open_[cpu];
+    if (last_ == nullptr || cpu != last_cpu_) {
+      last_ = &open_[cpu];
+      last_cpu_ = cpu;
+    }
+    auto& waiting = *last_;
     while (waiting.empty()) {
       const auto taken = TakeBuffer();
       if (!taken.ok()) return taken.status();
@@ -264,24 +267,13 @@ class Restorer {
   RestoreQueue queue_;
   BlockWalker walker_;
   std::map<uint16_t, std::deque<std::shared_ptr<OpenBuffer>>> open_;
+  std::deque<std::shared_ptr<OpenBuffer>>* last_ = nullptr;  // in open_, of last_cpu_
+  uint16_t last_cpu_ = 0;
   uint64_t open_bytes_ = 0;
   std::deque<std::shared_ptr<OpenBuffer>> window_;  // what pad_distance may point at
   uint64_t window_bytes_ = 0;
   RestoreResult result_;
 };
-
-Status CompareHash(const Archive& archive, const OutputFile& out) {
-  Sha256 hash;
-  std::vector<std::byte> bytes(kCopyBytes);
-  for (uint64_t at = 0; at < out.size();) {
-    const auto part = std::span(bytes).first(std::min<uint64_t>(bytes.size(), out.size() - at));
-    ETWPIPE_RETURN_IF_ERROR(out.ReadAt(at, part));
-    hash.Update(part);
-    at += part.size();
-  }
-  if (hash.Finish() == archive.trailer()->original_sha256()) return {};
-  return Damaged(archive, "the result differs from the original: its SHA-256 is another one");
-}
 
 Status CannotRestore(const Archive& archive) {
   std::string reason;
@@ -310,10 +302,11 @@ Result<RestoreResult> RestoreEtl(const std::shared_ptr<Archive>& archive, Output
                                  const RestoreOptions& options) {
   ETWPIPE_RETURN_IF_ERROR(CannotRestore(*archive));
   ImagesHash images;
+  WrittenHash hash(out);
   std::unique_ptr<BufferPlacer> placer;
   const bool identical = archive->header().compressed_buffers() == 0;
   if (identical) {
-    placer = MakeDirectPlacer(out, archive->trailer()->original_size());
+    placer = MakeDirectPlacer(out, archive->trailer()->original_size(), hash);
   } else {
     // A spool file without a name; it is never committed.
     auto spool = OutputFile::Create("-", false, OutputFile::Stdout::kSpool, options.spool_dir);
@@ -328,7 +321,11 @@ Result<RestoreResult> RestoreEtl(const std::shared_ptr<Archive>& archive, Output
   const std::string& expected = archive->trailer()->images_sha256();
   result->checked = identical || !expected.empty();
   if (identical) {
-    ETWPIPE_RETURN_IF_ERROR(CompareHash(*archive, out));
+    const auto written = hash.Finish();
+    if (!written.ok()) return written.status();
+    if (*written != archive->trailer()->original_sha256()) {
+      return Damaged(*archive, "the result differs from the original: its SHA-256 is another one");
+    }
   } else if (result->checked && images.Finish() != expected) {
     return Damaged(*archive, "the buffers of the result differ from the original's");
   }

@@ -69,6 +69,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Require(!etwp::FindNames(again, known, names_again));
   etwp::DecodedBlock decoded_again;
   Require(!etwp::DecodeBlock(again, names_again, decoded_again));
-  Require(etwp::FirstDifference(events.rows, decoded_again) == events.rows.size());
+  Require(decoded_again.rows.size() == events.rows.size());
+  for (size_t i = 0; i < events.rows.size(); ++i) {
+    const auto& row = decoded_again.rows[i];
+    Require(etwp::SameEvent(events.rows[i], row, decoded_again.bytes.data() + row.offset));
+  }
   return 0;
 }
