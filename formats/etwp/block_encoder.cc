@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <string_view>
 #include <unordered_map>
 
@@ -222,6 +223,10 @@ void BlockEncoder::AddKindColumns(std::span<const BlockRow> rows, const v1::Bloc
       if (whole(index)) values.push_back(static_cast<uint64_t>(rows[index].size - header - rows[index].extended_size));
     }
     columns_.AddNumbers(v1::COLUMN_PAYLOAD_SIZE, number, values);
+    // Payloads of one size, and nothing else, are rows.
+    const bool equal = values.size() == indexes.size() &&
+                       std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) == values.end();
+    const size_t row = equal ? values.front() : 0;
     auto& bytes = columns_.BeginBytes(v1::COLUMN_PAYLOAD, number);
     for (const uint32_t index : indexes) {
       const BlockRow& row = rows[index];
@@ -232,7 +237,7 @@ void BlockEncoder::AddKindColumns(std::span<const BlockRow> rows, const v1::Bloc
         bytes.insert(bytes.end(), end - (forms_[index] - 1), end);
       }
     }
-    columns_.EndBytes();
+    columns_.EndBytes(row);
   }
   extended_table_.Write(0, v1::LayoutField::TEXT_NONE, columns_);
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "formats/etwp/byte_rows.h"
 #include "formats/etwp/frame.h"
 
 namespace etwpipe::etwp {
@@ -12,6 +13,10 @@ namespace {
 
 // Columns shorter than this share a zstd block with their neighbours (archive-experiments.md section 5).
 constexpr size_t kMinCompressedPart = 4096;
+// Rows that are worth a look, and bytes of them that are looked at.
+constexpr size_t kMinRows = 4;
+constexpr size_t kRowSample = 64 << 10;
+
 constexpr size_t kLargeContent = 512 << 10;
 constexpr int kTableLog = 20;
 
@@ -73,8 +78,26 @@ std::vector<std::byte>& ColumnWriter::BeginBytes(uint32_t id, uint32_t of) {
   return bytes_;
 }
 
-void ColumnWriter::EndBytes() {
-  if (bytes_.size() > pending_.begin) Add(pending_.id, pending_.of, v1::ENCODING_BYTES, 0, pending_.begin);
+bool ColumnWriter::SmallerTransposed(std::span<const std::byte> bytes, size_t row) {
+  if (row < 2 || bytes.size() < kMinRows * row) return false;
+  const auto sample = bytes.first(std::min(bytes.size(), std::max<size_t>(kRowSample / row, kMinRows) * row));
+  rows_.clear();
+  WriteTransposed(sample, row, rows_);
+  return numbers_.PackedSize(rows_) < numbers_.PackedSize(sample);
+}
+
+void ColumnWriter::EndBytes(size_t row) {
+  if (bytes_.size() == pending_.begin) return;
+  const auto bytes = std::span<const std::byte>(bytes_).subspan(pending_.begin);
+  v1::Encoding encoding = v1::ENCODING_BYTES;
+  if (SmallerTransposed(bytes, row)) {
+    rows_.clear();
+    WriteTransposed(bytes, row, rows_);
+    bytes_.resize(pending_.begin);
+    bytes_.insert(bytes_.end(), rows_.begin(), rows_.end());
+    encoding = v1::ENCODING_TRANSPOSED;
+  }
+  Add(pending_.id, pending_.of, encoding, 0, pending_.begin);
 }
 
 Status ColumnWriter::Finish(int level, Compressor& compressor, v1::Columns& out) {
@@ -178,7 +201,20 @@ std::optional<DecodeError> ColumnReader::Open(const v1::Columns& columns) {
   const auto twice = std::adjacent_find(columns_.begin(), columns_.end(),
                                         [](const Column& a, const Column& b) { return a.key == b.key; });
   if (twice != columns_.end()) return bad("a column occurs twice");
+  if (!ReadRows()) return bad("a column of rows makes no sense");
   return std::nullopt;
+}
+
+bool ColumnReader::ReadRows() {
+  rows_.clear();
+  for (Column& column : columns_) {
+    if (column.encoding != v1::ENCODING_TRANSPOSED) continue;
+    const size_t begin = rows_.size();
+    if (!ReadTransposed(std::span(content_).subspan(column.begin, column.length), rows_)) return false;
+    column.begin = begin;
+    column.length = rows_.size() - begin;
+  }
+  return true;
 }
 
 const ColumnReader::Column* ColumnReader::Find(uint32_t id, uint32_t of) const {
@@ -223,8 +259,9 @@ bool ColumnReader::Bytes(uint32_t id, uint32_t of, std::span<const std::byte>& o
   out = {};
   const Column* column = Find(id, of);
   if (column == nullptr) return true;
-  if (column->encoding != v1::ENCODING_BYTES) return false;
-  out = std::span(content_).subspan(column->begin, column->length);
+  const bool rows = column->encoding == v1::ENCODING_TRANSPOSED;
+  if (!rows && column->encoding != v1::ENCODING_BYTES) return false;
+  out = std::span(rows ? rows_ : content_).subspan(column->begin, column->length);
   return true;
 }
 

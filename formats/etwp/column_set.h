@@ -45,15 +45,17 @@ class ColumnWriter {
   void AddNumbers(uint32_t id, uint32_t of, std::span<const uint64_t> values, uint32_t prediction = 0);
   /// What chooses the encodings; how much it tries is its owner's business.
   NumberEncoder& numbers() { return numbers_; }
-  /// A column of bytes: append to the result, then call EndBytes(). An empty column is left out.
+  /// A column of bytes: append to the result, then call EndBytes(). An empty column is left out. `row`: the bytes are
+  /// rows of so many each, which may suit them better by place; 0 if they are none.
   std::vector<std::byte>& BeginBytes(uint32_t id, uint32_t of);
-  void EndBytes();
+  void EndBytes(size_t row = 0);
 
   /// Writes directory and columns, compressed. Fails when they exceed the bound of a frame.
   Status Finish(int level, Compressor& compressor, v1::Columns& out);
 
  private:
   void Add(uint32_t id, uint32_t of, v1::Encoding encoding, uint32_t prediction, size_t begin);
+  bool SmallerTransposed(std::span<const std::byte> bytes, size_t row);
 
   struct Pending {
     uint32_t id = 0;
@@ -64,6 +66,7 @@ class ColumnWriter {
   v1::ColumnDirectory directory_;
   std::vector<std::byte> bytes_;
   std::vector<std::byte> content_;
+  std::vector<std::byte> rows_;
   Pending pending_;
 };
 
@@ -89,12 +92,14 @@ class ColumnReader {
     uint64_t key = 0;  // id, then of
     uint32_t encoding = 0;
     uint32_t prediction = 0;
-    size_t begin = 0;
+    size_t begin = 0;  // in content_, or of a column of rows in rows_
     size_t length = 0;
   };
+  bool ReadRows();
   const Column* Find(uint32_t id, uint32_t of) const;
 
   std::vector<std::byte> content_;
+  std::vector<std::byte> rows_;  // of columns that stood transposed
   std::vector<Column> columns_;  // by key
 };
 

@@ -3,17 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
-#include <map>
 
-#include "formats/etl/layout.h"
 #include "formats/etwp/block_indexer.h"
 #include "formats/etwp/frame.h"
 #include "formats/etwp/rows_block.h"
-#include "formats/etwp/sha256.h"
 #include "formats/etwp/trace_header.h"
-#include "formats/schema/builtin_schemas.h"
-#include "formats/schema/tracelogging.h"
 
 namespace etwpipe::etwp {
 namespace {
@@ -24,7 +18,6 @@ constexpr uint32_t kMaxWriterEvents = 1 << 19;
 constexpr size_t kRestoreFrameBytes = 1 << 20;
 constexpr int kIndexPartBlocks = 4096;
 constexpr int kIndexPartRestores = 16384;
-constexpr size_t kHashBytes = 256 << 10;
 
 // A block stands by itself, so what larger ones save is what their parts share; what they cost is memory.
 uint32_t BlockBytes(Level level) {
@@ -34,28 +27,6 @@ uint32_t BlockBytes(Level level) {
     case Level::kMax: return 16u << 20;
   }
   return 8u << 20;
-}
-
-// Bytes that an event's annotations take in a block, about.
-size_t AnnotationWeight(const AnnotationColumn& column, size_t row) {
-  if (!column.has(row)) return 0;
-  switch (column.info().type) {
-    case AnnotationType::kString:
-    case AnnotationType::kMessage: return column.string(row).size();
-    case AnnotationType::kU64List: return 8 * (column.list_view(row).size() + 1);
-    case AnnotationType::kStringList: {
-      size_t bytes = 8;
-      for (const uint64_t number : column.list_view(row)) bytes += 8 + column.text(number).size();
-      return bytes;
-    }
-    default: return 8;
-  }
-}
-
-ImageHash HashOf(const SourceBuffer& buffer) {
-  const auto image = std::span<const std::byte>(buffer.image);
-  const size_t header = std::min(image.size(), etl::buffer::kHeaderSize);
-  return HashImage(image.first(header), image.subspan(header), buffer.compressed && !buffer.raw);
 }
 
 }  // namespace
@@ -72,40 +43,9 @@ int ZstdLevel(Level level) {
   return kDefaultLevel;
 }
 
-// The selected events of a batch with their bytes, and what the restore section needs.
-struct EtwpSink::Chunk : SinkChunk {
-  struct Row {
-    uint64_t instance_id = 0;
-    int64_t timestamp = 0;
-    uint64_t weight_end = 0;  // bytes of events up to and with this one
-    uint32_t offset = 0;      // in bytes
-    uint16_t kind = 0;        // in kinds
-    uint16_t size = 0;
-    uint16_t cpu = 0;
-    uint16_t extended_size = 0;
-    uint16_t batch_row = 0;
-  };
-  struct Kind {
-    RecordTemplate made;
-    uint64_t hash = 0;
-    uint32_t number = kRawKind;  // given by Cut
-    bool numbered = false;
-  };
-  std::vector<std::byte> bytes;
-  std::vector<Row> rows;
-  std::vector<Kind> kinds;  // in order of first use
-  std::vector<AnnotationColumn> annotations;
-  std::vector<std::pair<uint32_t, uint32_t>> notes;  // first row with a value, and column; by row
-  RestoreBuffers restore;
-  std::vector<std::shared_ptr<const SourceBuffer>> opened;  // the buffers of `restore`
-  std::vector<ImageHash> image_hashes;                      // of the buffers of `restore`, if they are kept
-  uint64_t max_injected = 0;
-  std::unique_ptr<StatisticsBuilder::Part> counts;
-};
-
 // Rows [begin, end) of a chunk.
 struct EtwpSink::Part {
-  std::shared_ptr<Chunk> chunk;
+  std::shared_ptr<EventChunk> chunk;
   uint32_t begin = 0;
   uint32_t end = 0;
   std::vector<std::pair<uint32_t, uint32_t>> notes;  // annotation number, column
@@ -129,54 +69,6 @@ struct EtwpSink::Worker {
   ColumnWriter columns;
   BlockEvents events;
   v1::Frame frame;
-};
-
-// The layout of each event's payload; one per thread at a time.
-struct EtwpSink::LayoutFinder {
-  LayoutFinder(const schema::SchemaRegistry& registry, const TraceContext& trace) : lookup(registry, trace) {}
-
-  std::shared_ptr<const PayloadLayout> Find(const EventHeader& row) {
-    const auto& schema = lookup.FindShared(row);
-    if (schema == nullptr) return nullptr;
-    if (layouts.size() >= schema::SchemaRegistry::kMaxKinds) layouts.clear();
-    const auto [found, added] = layouts.try_emplace({schema.get(), row.pointer_size()});
-    if (added) found->second = {schema, PayloadLayout::FromSchema(*schema, row.pointer_size())};
-    return found->second.second;
-  }
-
-  schema::SchemaLookup lookup;
-  // The schema is held so that no other one gets its address.
-  std::map<std::pair<const schema::EventSchema*, uint32_t>,
-           std::pair<std::shared_ptr<const schema::EventSchema>, std::shared_ptr<const PayloadLayout>>>
-      layouts;
-};
-
-// Hashes the original in step with the writing, so that the work falls beside the compression of later blocks.
-class EtwpSink::Hasher {
- public:
-  explicit Hasher(std::shared_ptr<InputFile> file) : file_(std::move(file)), bytes_(kHashBytes) {}
-
-  Status Advance(uint64_t count) {
-    uint64_t left = std::min(count, file_->size() - position_);
-    while (left > 0) {
-      const auto part = std::span(bytes_).first(std::min<uint64_t>(left, bytes_.size()));
-      const auto read = file_->ReadAt(position_, part);
-      if (!read.ok()) return read.status();
-      if (*read == 0) break;
-      hash_.Update(part.first(*read));
-      position_ += *read;
-      left -= *read;
-    }
-    return {};
-  }
-  uint64_t position() const { return position_; }
-  std::string Finish() { return hash_.Finish(); }
-
- private:
-  std::shared_ptr<InputFile> file_;
-  std::vector<std::byte> bytes_;
-  Sha256 hash_;
-  uint64_t position_ = 0;
 };
 
 EtwpSink::EtwpSink(EtwpSinkOptions options) : options_(std::move(options)) {
@@ -211,19 +103,13 @@ Status EtwpSink::Begin(const BeginArgs& args) {
     not_exact_ = "the input was no .etl file";
   }
   keep_restore_ = not_exact_.empty();
-  if (keep_restore_) hasher_ = std::make_unique<Hasher>(options_.original);
+  if (keep_restore_) hasher_ = std::make_unique<OriginalHash>(options_.original);
   hash_images_ = keep_restore_ && args.trace.info.compressed_buffers > 0;
 
   trace_ = &args.trace;
-  registry_ = args.trace.facts->Get<schema::SchemaRegistry>();
-  if (registry_ == nullptr) {
-    auto registry = std::make_shared<schema::SchemaRegistry>();
-    registry->Add(std::make_shared<schema::TraceLoggingSupplier>());
-    registry->Add(std::make_shared<schema::BuiltInSupplier>());
-    own_registry_ = std::move(registry);
-    registry_ = own_registry_.get();
-  }
-
+  const bool columns = options_.layout == Layout::kColumns;
+  chunks_ = std::make_unique<ChunkMaker>(
+      *trace_, ChunkMaker::Options{.layouts = columns, .restore = keep_restore_, .hash_images = hash_images_});
   statistics_.AddHeaderRecord(*trace_);
 
   WriteTraceHeader(args.trace.info, options_.keep_paths, header_);
@@ -234,84 +120,10 @@ Status EtwpSink::Begin(const BeginArgs& args) {
 }
 
 Result<std::unique_ptr<SinkChunk>> EtwpSink::Prepare(EventBatch& batch) const {
-  auto chunk = std::make_unique<Chunk>();
-  size_t bytes = 0;
-  for (const uint16_t index : batch.selection) bytes += batch.rows[index].record_size;
-  chunk->bytes.resize(bytes);
-  chunk->rows.reserve(batch.selection.size());
-
-  // Kinds of this batch by hash: a table of numbers + 1, open addressing, twice as many places as rows.
-  size_t table_size = 64;
-  while (table_size < 2 * batch.selection.size()) table_size *= 2;
-  std::vector<uint16_t> table(table_size);
-  const auto local_kind = [&](const RecordTemplate& made) {
-    const uint64_t hash = made.Hash();
-    size_t at = hash & (table_size - 1);
-    while (table[at] != 0) {
-      const auto& known = chunk->kinds[table[at] - 1u];
-      if (known.hash == hash && known.made == made) return static_cast<uint16_t>(table[at] - 1);
-      at = (at + 1) & (table_size - 1);
-    }
-    chunk->kinds.push_back({made, hash});
-    table[at] = static_cast<uint16_t>(chunk->kinds.size());
-    return static_cast<uint16_t>(chunk->kinds.size() - 1);
-  };
-
-  chunk->counts = counts_.Take([] { return std::make_unique<StatisticsBuilder::Part>(); });
-  chunk->counts->Clear();
-  auto finder = finders_.Take([&] { return std::make_unique<LayoutFinder>(*registry_, *trace_); });
-  uint32_t offset = 0;
-  uint64_t weight = 0;
-  for (const uint16_t index : batch.selection) {
-    const EventHeader& event = batch.rows[index];
-    chunk->counts->Add(event);
-    auto& row = chunk->rows.emplace_back();
-    RecordTemplate made = RecordTemplate::FromRow(event);
-    const bool usual = !made.raw() && event.payload_begin >= made.header_size() &&
-                       (made.extended() || event.payload_begin == made.header_size());
-    if (usual && options_.layout == Layout::kColumns) made.set_layout(finder->Find(event));
-    row.instance_id = event.instance_id;
-    row.timestamp = event.timestamp;
-    row.offset = offset;
-    row.kind = local_kind(made);
-    row.size = event.record_size;
-    row.cpu = event.cpu;
-    row.batch_row = index;
-    if (made.extended() && event.extended_begin == made.header_size() && event.payload_begin >= event.extended_begin &&
-        event.payload_begin <= event.record_size) {
-      row.extended_size = static_cast<uint16_t>(event.payload_begin - event.extended_begin);
-    }
-    if (row.size != 0) std::memcpy(chunk->bytes.data() + offset, event.record, row.size);
-    offset += row.size;
-    weight += row.size;
-    for (const auto& column : batch.annotations) weight += AnnotationWeight(column, index);
-    row.weight_end = weight;
-    if (event.has(kInjected)) {
-      chunk->max_injected = std::max(chunk->max_injected, event.instance_id & ~kInstanceIdSourceMask);
-    }
-  }
-  finders_.Give(std::move(finder));
-  chunk->annotations = std::move(batch.annotations);
-  batch.annotations.clear();
-  for (uint32_t column = 0; column < chunk->annotations.size(); ++column) {
-    const auto first = std::find_if(chunk->rows.begin(), chunk->rows.end(), [&](const Chunk::Row& row) {
-      return chunk->annotations[column].has(row.batch_row);
-    });
-    if (first == chunk->rows.end()) continue;
-    chunk->notes.emplace_back(static_cast<uint32_t>(first - chunk->rows.begin()), column);
-  }
-  std::sort(chunk->notes.begin(), chunk->notes.end());
-  if (keep_restore_) {
-    for (const auto& buffer : batch.opened) {
-      chunk->restore.Add(*buffer);
-      chunk->opened.push_back(buffer);
-      if (hash_images_) chunk->image_hashes.push_back(HashOf(*buffer));
-    }
-  }
-  return std::unique_ptr<SinkChunk>(std::move(chunk));
+  return std::unique_ptr<SinkChunk>(chunks_->Make(batch));
 }
 
-Status EtwpSink::NumberAnnotations(const Chunk& chunk, uint32_t begin, uint32_t end) {
+Status EtwpSink::NumberAnnotations(const EventChunk& chunk, uint32_t begin, uint32_t end) {
   for (const auto& info : declared_) {
     if (!dictionary_.AnnotationNumber(info, fresh_)) break;
   }
@@ -326,10 +138,10 @@ Status EtwpSink::NumberAnnotations(const Chunk& chunk, uint32_t begin, uint32_t 
 }
 
 Status EtwpSink::Cut(std::unique_ptr<SinkChunk> chunk, std::vector<std::unique_ptr<SinkBlock>>& blocks) {
-  const std::shared_ptr<Chunk> shared(static_cast<Chunk*>(chunk.release()));
+  const std::shared_ptr<EventChunk> shared(static_cast<EventChunk*>(chunk.release()));
   next_injected_ = std::max(next_injected_, shared->max_injected + 1);
   statistics_.Add(*shared->counts);
-  counts_.Give(std::move(shared->counts));
+  chunks_->GiveCounts(std::move(shared->counts));
   if (keep_restore_) {
     auto& buffers = shared->restore.buffers;
     size_t gap_at = 0;
@@ -352,8 +164,9 @@ Status EtwpSink::Cut(std::unique_ptr<SinkChunk> chunk, std::vector<std::unique_p
     // The block ends with the event that makes it full.
     const uint64_t room = options_.block_bytes - open_weight_;
     const uint64_t target = weight_before(begin) + room;
-    const auto last = std::lower_bound(rows.begin() + begin, rows.end(), target,
-                                       [](const Chunk::Row& row, uint64_t wanted) { return row.weight_end < wanted; });
+    const auto last =
+        std::lower_bound(rows.begin() + begin, rows.end(), target,
+                         [](const EventChunk::Row& row, uint64_t wanted) { return row.weight_end < wanted; });
     auto end = static_cast<uint32_t>(last == rows.end() ? rows.size() : static_cast<size_t>(last - rows.begin()) + 1);
     end = static_cast<uint32_t>(std::min<uint64_t>(end, begin + (kMaxWriterEvents - open_events_)));
     parts_.push_back({shared, begin, end, {}});
@@ -446,7 +259,7 @@ Status EtwpSink::Encode(SinkBlock& sink_block) const {
     events.rows.reserve(count);
     for (const uint32_t number : numbers) events.annotations.push_back({number, AnnotationType::kU64, {}});
     for (const auto& part : block.parts) {
-      const Chunk& chunk = *part.chunk;
+      const EventChunk& chunk = *part.chunk;
       const size_t rows_before = events.rows.size();
       for (uint32_t i = part.begin; i < part.end; ++i) {
         const auto& row = chunk.rows[i];
@@ -627,7 +440,7 @@ Status EtwpSink::Finish() {
   ETWPIPE_RETURN_IF_ERROR(append(frame, index_.mutable_header()));
   frame.Clear();
   const auto* registry = trace_->facts->Get<schema::SchemaRegistry>();
-  if (statistics_.Build(*trace_, registry != nullptr ? registry : registry_, *frame.mutable_statistics())) {
+  if (statistics_.Build(*trace_, registry != nullptr ? registry : &chunks_->registry(), *frame.mutable_statistics())) {
     ETWPIPE_RETURN_IF_ERROR(append(frame, index_.mutable_statistics()));
   }
   frame.Clear();

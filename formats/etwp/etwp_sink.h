@@ -1,4 +1,4 @@
-// Writes compact archives (sink.etwp), format version 1 (FORMAT.md).
+// Writes compact archives (sink.etwp), format version 2 (FORMAT.md).
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 
 #include "formats/etwp/block_encoder.h"
 #include "formats/etwp/dictionary.h"
+#include "formats/etwp/event_chunk.h"
 #include "formats/etwp/images_hash.h"
+#include "formats/etwp/original_hash.h"
 #include "formats/etwp/pad_predictor.h"
 #include "formats/etwp/restore_section.h"
 #include "formats/etwp/statistics.h"
-#include "formats/schema/schema_registry.h"
-#include "pipeline/object_pool.h"
 #include "pipeline/platform.h"
 #include "pipeline/sink.h"
 #include "proto/archive.pb.h"
@@ -76,16 +76,13 @@ class EtwpSink : public Sink {
   bool exact() const { return not_exact_.empty(); }
 
  private:
-  struct Chunk;
   struct Block;
   struct Part;
   struct Worker;
-  struct LayoutFinder;
-  class Hasher;
 
   std::unique_ptr<Block> CloseBlock();
   void CutRestore(bool all, std::vector<std::unique_ptr<SinkBlock>>& blocks);
-  Status NumberAnnotations(const Chunk& chunk, uint32_t begin, uint32_t end);
+  Status NumberAnnotations(const EventChunk& chunk, uint32_t begin, uint32_t end);
   Result<v1::FrameEntry> Append(const v1::Frame& frame);
   Result<v1::FrameEntry> AppendBytes(std::span<const std::byte> frame);
   Status FlushIndexPart();
@@ -105,11 +102,8 @@ class EtwpSink : public Sink {
   bool hash_images_ = false;  // the original has compressed buffers, which a restored file compresses anew
 
   // Prepare
-  std::shared_ptr<const schema::SchemaRegistry> own_registry_;  // where the run has none
-  const schema::SchemaRegistry* registry_ = nullptr;
   const TraceContext* trace_ = nullptr;
-  mutable ObjectPool<LayoutFinder> finders_;
-  mutable ObjectPool<StatisticsBuilder::Part> counts_;
+  std::unique_ptr<ChunkMaker> chunks_;
 
   // Cut
   DictionaryWriter dictionary_;
@@ -138,7 +132,7 @@ class EtwpSink : public Sink {
   uint64_t blocks_ = 0;
   int64_t min_timestamp_ = 0;
   int64_t max_timestamp_ = 0;
-  std::unique_ptr<Hasher> hasher_;
+  std::unique_ptr<OriginalHash> hasher_;
 };
 
 }  // namespace etwpipe::etwp

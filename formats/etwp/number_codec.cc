@@ -125,12 +125,16 @@ std::vector<std::pair<size_t, size_t>> NumberEncoder::Sample(size_t count) {
   return parts;
 }
 
-size_t NumberEncoder::CostOf(std::span<const std::byte> bytes) {
-  if (effort_ == Effort::kEstimate || context_ == nullptr) return EntropyOf(bytes, planes_[0]);
+size_t NumberEncoder::PackedSize(std::span<const std::byte> bytes) {
+  if (context_ == nullptr) return bytes.size();
   packed_.resize(ZSTD_compressBound(bytes.size()));
   const size_t size =
       ZSTD_compressCCtx(context_.get(), packed_.data(), packed_.size(), bytes.data(), bytes.size(), kTrialLevel);
   return ZSTD_isError(size) ? bytes.size() : size;
+}
+
+size_t NumberEncoder::CostOf(std::span<const std::byte> bytes) {
+  return effort_ == Effort::kEstimate ? EntropyOf(bytes, planes_[0]) : PackedSize(bytes);
 }
 
 size_t NumberEncoder::Estimate(std::span<const uint64_t> values) {

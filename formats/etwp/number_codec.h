@@ -38,6 +38,8 @@ class NumberEncoder {
   size_t Estimate(std::span<const uint64_t> values);
   /// Ranges of a column of `count` values that are looked at: (begin, end), ascending, all of a short column.
   static std::vector<std::pair<size_t, size_t>> Sample(size_t count);
+  /// Bytes that zstd makes of them, about.
+  size_t PackedSize(std::span<const std::byte> bytes);
   /// Appends the bytes of the column.
   static void Write(std::span<const uint64_t> values, v1::Encoding encoding, std::vector<std::byte>& to);
 
@@ -95,7 +97,7 @@ class NumberCursor {
 
 /// Whether this version can read it.
 constexpr bool IsKnownEncoding(uint32_t encoding) {
-  return encoding >= v1::ENCODING_BYTES && encoding <= v1::ENCODING_DICTIONARY;
+  return encoding >= v1::ENCODING_BYTES && encoding <= v1::ENCODING_TRANSPOSED;
 }
 
 }  // namespace etwpipe::etwp

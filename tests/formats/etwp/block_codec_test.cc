@@ -33,7 +33,7 @@ class BlockCodec : public testing::Test {
   std::optional<DecodeError> Decode(const v1::Block& block, DecodedBlock& decoded) {
     BlockNames names;
     if (auto error = FindNames(block, dictionary_, names)) return error;
-    return DecodeBlock(block, names, decoded);
+    return decoder_.Decode(block, names, decoded);
   }
   static void ExpectSame(const std::vector<OwnedEvent>& events, const DecodedBlock& decoded) {
     ASSERT_EQ(decoded.rows.size(), events.size());
@@ -52,6 +52,7 @@ class BlockCodec : public testing::Test {
   Dictionary dictionary_;
   BlockEvents events_;
   BlockEncoder encoder_;
+  BlockDecoder decoder_;
 };
 
 TEST_F(BlockCodec, KindsStoredRawComeBackToo) {
@@ -62,6 +63,36 @@ TEST_F(BlockCodec, KindsStoredRawComeBackToo) {
   ASSERT_TRUE(encoder_.Encode(events_, 3, block).ok());
   EXPECT_EQ(block.kinds(0), kRawKind);
   DecodedBlock decoded;
+  ASSERT_FALSE(Decode(block, decoded));
+  ExpectSame(trace.events, decoded);
+}
+
+TEST_F(BlockCodec, AWalkTellsOfTheSameEventsAndEndsWhereItIsTold) {
+  const auto trace = MakeTrace(2'000, 24);
+  Load(trace.events);
+  v1::Block block;
+  ASSERT_TRUE(encoder_.Encode(events_, 3, block).ok());
+  BlockNames names;
+  ASSERT_FALSE(FindNames(block, dictionary_, names));
+  DecodedBlock decoded;
+  for (const size_t end : {size_t{0}, size_t{1}, size_t{1'999}, size_t{2'000}}) {
+    size_t seen = 0;
+    const auto error = decoder_.Walk(
+        block, names,
+        [&](const DecodedBlock::Row& row, const std::byte* record) {
+          if (seen == end) return false;
+          const OwnedEvent& event = trace.events[seen++];
+          EXPECT_EQ(row.instance_id, event.instance_id);
+          EXPECT_EQ(row.timestamp, event.timestamp);
+          EXPECT_TRUE(std::equal(event.record.begin(), event.record.end(), record, record + row.size));
+          return true;
+        },
+        decoded);
+    EXPECT_FALSE(error);
+    EXPECT_EQ(seen, end);
+    EXPECT_TRUE(decoded.rows.empty());
+  }
+  // Kept events come from the same decoder as before.
   ASSERT_FALSE(Decode(block, decoded));
   ExpectSame(trace.events, decoded);
 }

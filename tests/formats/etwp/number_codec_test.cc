@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cmath>
 #include <limits>
 #include <random>
 
@@ -19,6 +21,11 @@ std::vector<std::vector<uint64_t>> Columns() {
   for (const int bits : {1, 7, 8, 9, 31, 32, 33, 63, 64}) {
     auto& column = columns.emplace_back(5'000);
     for (auto& value : column) value = random() >> (64 - bits);
+  }
+  // Cursors decode some values at a time.
+  for (const size_t size : {31, 32, 33, 63, 64, 65}) {
+    auto& column = columns.emplace_back(size);
+    for (auto& value : column) value = random() >> 40;
   }
   auto& few = columns.emplace_back(10'000);
   for (auto& value : few) value = 0xFFFF800000000000 + random() % 5 * 0x1234567;
@@ -126,6 +133,63 @@ TEST(NumberCodec, BytesThatMakeNoSenseEnd) {
   EXPECT_FALSE(cursor.Open(v1::ENCODING_BYTES, {}));
   const std::byte wide[] = {std::byte{9}, std::byte{0}};
   EXPECT_FALSE(cursor.Open(v1::ENCODING_FIXED, wide));
+}
+
+TEST(NumberCodec, WhatComesBeforeNonsenseIsGiven) {
+  for (const size_t good : {0, 1, 31, 32, 33, 64, 100}) {
+    auto bytes = Write(std::vector<uint64_t>(good, 300), v1::ENCODING_VARINT);
+    bytes.insert(bytes.end(), 11, std::byte{0x80});
+    NumberCursor cursor;
+    ASSERT_TRUE(cursor.Open(v1::ENCODING_VARINT, bytes));
+    uint64_t value = 0;
+    for (size_t i = 0; i < good; ++i) {
+      ASSERT_TRUE(cursor.Next(value)) << i << " of " << good;
+      EXPECT_EQ(value, 300u);
+    }
+    for (int twice = 0; twice < 2; ++twice) {
+      EXPECT_FALSE(cursor.Next(value));
+      EXPECT_FALSE(cursor.at_end());
+    }
+  }
+}
+
+TEST(NumberCodec, ACursorStartsAnew) {
+  const auto bytes = Write(std::vector<uint64_t>{7, 8, 9}, v1::ENCODING_DELTA_VARINT);
+  NumberCursor cursor;
+  uint64_t value = 1;
+  for (int turn = 0; turn < 2; ++turn) {
+    ASSERT_TRUE(cursor.Open(v1::ENCODING_DELTA_VARINT, bytes));
+    ASSERT_TRUE(cursor.Next(value));
+    EXPECT_EQ(value, 7u);
+  }
+  cursor.Reset();
+  EXPECT_TRUE(cursor.at_end());
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_TRUE(cursor.Next(value));
+    EXPECT_EQ(value, 0u);
+    EXPECT_TRUE(cursor.at_end());
+  }
+}
+
+// Against the definition, with more bytes than logarithms are kept for.
+TEST(ByteCounts, BitsAreThoseOfTheDefinition) {
+  std::mt19937_64 random(3);
+  ByteCounts counts;
+  for (const size_t total : {1, 2, 255, 4096, 4097, 50'000}) {
+    for (const uint64_t distinct : {1, 2, 7, 256}) {
+      std::array<double, 256> plain{};
+      for (size_t i = 0; i < total; ++i) {
+        const auto byte = static_cast<uint8_t>(random() % distinct);
+        counts.Add(byte);
+        ++plain[byte];
+      }
+      double bits = 0;
+      for (const double count : plain) {
+        if (count > 0) bits += count * std::log2(static_cast<double>(total) / count);
+      }
+      EXPECT_NEAR(counts.TakeBits(total), bits, 1e-6 * static_cast<double>(total)) << total << " " << distinct;
+    }
+  }
 }
 
 }  // namespace

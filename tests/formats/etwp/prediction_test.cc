@@ -40,10 +40,12 @@ TEST(PredictionState, RowsAndThoseBelowAreThoseOfAMap) {
   const PayloadLayout* layouts[] = {&layout};
   PredictionState writer;
   writer.Start(layouts, PredictionState::Keep::kAll);
+  writer.Prepare();
   PredictionState reader;
   reader.Start(layouts, PredictionState::Keep::kUsed);
   EXPECT_FALSE(reader.used(0));
-  reader.Use(0, true);
+  reader.UseRows(0, true);
+  reader.Prepare();
   EXPECT_TRUE(reader.used(0) && reader.ordered(0) && writer.used(0) && writer.ordered(0));
   std::mt19937_64 random(2);
   std::map<uint64_t, uint64_t> plain;
@@ -63,6 +65,32 @@ TEST(PredictionState, RowsAndThoseBelowAreThoseOfAMap) {
     }
     plain[key] = values[1];
   }
+}
+
+TEST(PredictionState, LastValuesAreKeptOfContextsInUse) {
+  PayloadLayout layout;
+  layout.fields.resize(3);
+  for (uint32_t field = 0; field < 3; ++field) {
+    layout.fields[field].shape = v1::LayoutField::SHAPE_NUMBER;
+    layout.fields[field].width = 4;
+    layout.fields[field].context = field + 1;
+  }
+  layout.fields[2].repeated = true;
+  const PayloadLayout* layouts[] = {nullptr, &layout};
+  PredictionState writer;
+  writer.Start(layouts, PredictionState::Keep::kAll);
+  writer.Prepare();
+  PredictionState reader;
+  reader.Start(layouts, PredictionState::Keep::kUsed);
+  reader.UseLast(2);
+  reader.Prepare();
+  const uint64_t values[] = {5, 6, 7};
+  writer.Update(1, values, {});
+  reader.Update(1, values, {});
+  EXPECT_EQ(writer.last(1), 5u);
+  EXPECT_EQ(writer.last(2), 6u);
+  EXPECT_EQ(writer.last(3), 0u);  // an array is told from itself
+  EXPECT_EQ(reader.last(2), 6u);
 }
 
 }  // namespace
