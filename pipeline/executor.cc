@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kTokensPerThread = 16;
 // A batch has more bytes than that, mostly, so that each thread can have a block of the sink to encode.
-constexpr size_t kBatchBytes = 256 << 10;
+constexpr size_t kBatchBytes = 384 << 10;
 
 // A batch on its way, and what the sink made of it.
 struct Token {
@@ -71,8 +71,9 @@ class TokenPool {
 
 class PassRunner {
  public:
-  PassRunner(const ExecuteArgs& args, SourcePass& pass, std::vector<Step> steps)
-      : args_(args), pass_(pass), steps_(std::move(steps)) {}
+  PassRunner(const ExecuteArgs& args, SourcePass& pass, std::vector<Step> steps,
+             size_t tokens_per_thread = kTokensPerThread)
+      : args_(args), pass_(pass), steps_(std::move(steps)), tokens_per_thread_(tokens_per_thread) {}
 
   // Runs the pass to its end. The error of the lowest sequence wins: later batches are drained without work.
   Status Run() {
@@ -140,8 +141,7 @@ class PassRunner {
                          HandOver(&stop_);
                        });
     HandOver(&kClosures);
-    const size_t per_thread = std::max<size_t>(kTokensPerThread, args_.sink.info().block_bytes / kBatchBytes);
-    tbb::parallel_pipeline(static_cast<size_t>(args_.threads) * per_thread, whole);
+    tbb::parallel_pipeline(static_cast<size_t>(args_.threads) * tokens_per_thread_, whole);
   }
 
   // Around the work of a filter, for ThreadSanitizer only: what had `token` before and what had `state` before (the
@@ -208,6 +208,7 @@ class PassRunner {
   const ExecuteArgs& args_;
   SourcePass& pass_;
   std::vector<Step> steps_;
+  const size_t tokens_per_thread_;
   TokenPool pool_;
   std::atomic<bool> stop_{false};
   bool ended_ = false;
@@ -335,14 +336,16 @@ class Run {
                      }});
     steps.push_back({true, [this](Token& token) {
                        Count(token);
+                       const Status cut = args_.sink.Cut(std::move(token.chunk), token.blocks);
                        // Tokens wait for the blocks before them; what they were read from need not.
                        token.events_cut = token.batch.rows.size();
                        token.batch.Clear();
-                       return args_.sink.Cut(std::move(token.chunk), token.blocks);
+                       return cut;
                      }});
     steps.push_back({false, [this](Token& token) { return EncodeAll(token.blocks); }});
     steps.push_back({true, [this](Token& token) { return WriteAll(token.blocks); }});
-    ETWPIPE_RETURN_IF_ERROR(PassRunner(args_, **pass, std::move(steps)).Run());
+    const size_t tokens = std::max<size_t>(kTokensPerThread, args_.sink.info().block_bytes / kBatchBytes);
+    ETWPIPE_RETURN_IF_ERROR(PassRunner(args_, **pass, std::move(steps), tokens).Run());
     if (const uint64_t skipped = (*pass)->events_skipped(); skipped > 0) {
       summary_.events_in += skipped;
       summary_.stages.front().events_in += skipped;

@@ -19,7 +19,6 @@ void UseLargePages() {
   constexpr size_t kGrow = 256 << 10;      // more than a heap has at its start
   constexpr uintptr_t kLargePage = 2 << 20;
   mallopt(M_MMAP_THRESHOLD, kLargestBlock);
-  mallopt(M_TRIM_THRESHOLD, kHeap);
   mallopt(M_TOP_PAD, kHeap);
   const auto begin = reinterpret_cast<uintptr_t>(sbrk(0));
   // Volatile, or the compiler leaves both calls out.
@@ -30,6 +29,8 @@ void UseLargePages() {
   if (first < end) madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
   // What is needed beyond comes in small steps.
   mallopt(M_TOP_PAD, 1 << 20);
+  // Above what is free now, or the next free() gives it back.
+  mallopt(M_TRIM_THRESHOLD, 2 * kHeap);
 }
 #else
 void UseLargePages() {}

@@ -51,8 +51,8 @@ class Sink {
   };
   /// Before the first batch.
   virtual Status Begin(const BeginArgs& args) = 0;
-  /// Takes what it needs of the selected rows; the batch is gone afterwards unless the chunk keeps its pins. Any
-  /// thread.
+  /// Takes what it needs of the selected rows; the batch is gone afterwards. Pins that the chunk keeps hold the bytes
+  /// of the source, not the arena. Any thread.
   virtual Result<std::unique_ptr<SinkChunk>> Prepare(EventBatch& batch) const = 0;
   /// Adds a chunk, in sequence, one at a time; appends the blocks that are complete. Cheap: no compression, no I/O.
   virtual Status Cut(std::unique_ptr<SinkChunk> chunk, std::vector<std::unique_ptr<SinkBlock>>& blocks) = 0;

@@ -137,6 +137,18 @@ Result<std::string> Archive::ReadIndex(const Tail& tail) {
     events += entry.events();
     end = entry.frame().offset() + entry.frame().length();
   }
+  const auto ascend = [](const auto& entries) {
+    uint64_t begin = 0;
+    return std::all_of(entries.begin(), entries.end(), [&](const v1::FrameEntry& entry) {
+      const bool behind = entry.offset() >= begin;
+      begin = entry.offset() + entry.length();
+      return behind;
+    });
+  };
+  // So that no frame is read twice.
+  if (!ascend(whole.restores()) || !ascend(whole.dictionaries())) {
+    return std::string("the frames of the index are out of order");
+  }
   if (events != whole.events() || whole.block_count() != static_cast<uint64_t>(whole.blocks_size())) {
     return std::string("the counts of the index contradict its blocks");
   }
@@ -224,18 +236,22 @@ Status Archive::ReadDictionaries(Diagnostics* diagnostics) {
 }
 
 Status Archive::CheckUnread(Diagnostics* diagnostics) const {
-  const auto check = [&](const auto& entries, std::string_view what) -> Status {
+  const auto check = [&](const auto& entries, std::string_view what, auto is_one) -> Status {
     for (const auto& entry : entries) {
       ReadFrame frame;
-      const auto fault = ReadFrameAt(*file_, entry.offset(), entry.length(), frame);
+      auto fault = ReadFrameAt(*file_, entry.offset(), entry.length(), frame);
       if (!fault.ok()) return fault.status();
+      if (fault->empty() && !is_one(frame.body)) *fault = "it is another frame";
       if (fault->empty() || diagnostics == nullptr) continue;
       diagnostics->Add(DiagnosticId::kArchiveFrameBad, PlaceOf(entry), fmt::format("{}: {}", what, *fault));
     }
     return {};
   };
-  ETWPIPE_RETURN_IF_ERROR(check(index_.restores(), "a restore frame, which events do not need"));
-  return dictionary_complete_ ? check(index_.dictionaries(), "a dictionary, of which there is a copy") : Status();
+  ETWPIPE_RETURN_IF_ERROR(check(index_.restores(), "a restore frame, which events do not need",
+                                [](const v1::Frame& frame) { return frame.has_restore(); }));
+  return dictionary_complete_ ? check(index_.dictionaries(), "a dictionary, of which there is a copy",
+                                      [](const v1::Frame& frame) { return frame.has_dictionary(); })
+                              : Status();
 }
 
 BlockWalker::BlockWalker(Archive& archive, Diagnostics* diagnostics)

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -45,6 +46,7 @@ using v1::Slot;
 // The longest record, and readable bytes behind it, so that looking at a marker never reaches outside.
 constexpr size_t kRecordRoom = etl::Align8(etl::kMaxRecordSize) + 8;
 constexpr size_t kMostPadding = 7;  // behind a record
+constexpr size_t kMaxBlockKinds = 1 << 16;
 
 // Columns of one kind while its events are put together.
 struct KindCursor {
@@ -106,6 +108,12 @@ class BlockDecoder::Decoding {
       batched += batch;
     }
     if (batched != events_) return Bad("its batches do not add up to its events");
+    const auto ascend = [](const auto& numbers) {
+      return std::adjacent_find(numbers.begin(), numbers.end(), std::greater_equal<>()) == numbers.end();
+    };
+    if (!ascend(block_->kinds()) || !ascend(block_->annotations())) return Bad("it names a kind or annotation twice");
+    if (names_->kinds.size() > kMaxBlockKinds) return Bad("it names too many kinds");
+    if (uint64_t{events_} * names_->annotations.size() > kMaxBlockNotes) return Bad("it names too many annotations");
     return std::nullopt;
   }
 
@@ -120,7 +128,7 @@ class BlockDecoder::Decoding {
       if (index >= cursors_.size()) return false;
       ++cursors_[index].count;
     }
-    return cursors_.size() <= 0x10000;
+    return true;
   }
 
   size_t CountWith(Slot::Field field) const {
@@ -372,6 +380,8 @@ class BlockDecoder::Decoding {
 };
 
 BlockDecoder::BlockDecoder() = default;
+BlockDecoder::BlockDecoder(BlockDecoder&&) noexcept = default;
+BlockDecoder& BlockDecoder::operator=(BlockDecoder&&) noexcept = default;
 BlockDecoder::~BlockDecoder() = default;
 
 std::optional<DecodeError> BlockDecoder::Decode(const v1::Block& block, const BlockNames& names,

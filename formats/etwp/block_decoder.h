@@ -20,6 +20,8 @@ namespace etwpipe::etwp {
 
 /// Largest number of events of a block that a reader accepts.
 constexpr uint32_t kMaxBlockEvents = 1 << 20;
+/// Largest product of its events and its annotations.
+constexpr uint64_t kMaxBlockNotes = uint64_t{1} << 25;
 
 /// A block taken apart again. Records stand 8-aligned in `bytes`, with at least 8 readable bytes after the last.
 struct DecodedBlock {
@@ -58,6 +60,8 @@ std::optional<DecodeError> FindNames(const v1::Block& block, const Dictionary& d
 class BlockDecoder {
  public:
   BlockDecoder();
+  BlockDecoder(BlockDecoder&&) noexcept;
+  BlockDecoder& operator=(BlockDecoder&&) noexcept;
   ~BlockDecoder();
 
   /// Any block is safe: sizes are checked before anything is allocated, and what does not add up is an error.
@@ -66,7 +70,7 @@ class BlockDecoder {
   /// Told of each event in order; `record` has the bytes that `row` says and is valid during the call. False ends the
   /// block there, which is no error.
   using Look = std::function<bool(const DecodedBlock::Row& row, const std::byte* record)>;
-  /// The same for a block of columns, but keeps no events: `decoded` holds nothing but annotations.
+  /// The same for a block of columns, but keeps no events: of `decoded` only the annotations count.
   std::optional<DecodeError> Walk(const v1::Block& block, const BlockNames& names, const Look& look,
                                   DecodedBlock& decoded);
 

@@ -226,7 +226,7 @@ void BlockEncoder::AddKindColumns(std::span<const BlockRow> rows, const v1::Bloc
     // Payloads of one size, and nothing else, are rows.
     const bool equal = values.size() == indexes.size() &&
                        std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) == values.end();
-    const size_t row = equal ? values.front() : 0;
+    const size_t row_size = equal ? values.front() : 0;
     auto& bytes = columns_.BeginBytes(v1::COLUMN_PAYLOAD, number);
     for (const uint32_t index : indexes) {
       const BlockRow& row = rows[index];
@@ -237,7 +237,7 @@ void BlockEncoder::AddKindColumns(std::span<const BlockRow> rows, const v1::Bloc
         bytes.insert(bytes.end(), end - (forms_[index] - 1), end);
       }
     }
-    columns_.EndBytes(row);
+    columns_.EndBytes(row_size);
   }
   extended_table_.Write(0, v1::LayoutField::TEXT_NONE, columns_);
 }
@@ -353,8 +353,18 @@ Status BlockEncoder::EncodeOnce(BlockEvents& events, std::span<const uint32_t> r
     block.add_annotations(annotation.number);
     AddAnnotation(annotation);
   }
-  payloads_.Release();
+  Release();
   return columns_.Finish(level, compressor_, *block.mutable_columns());
+}
+
+// Compressing and checking need as much memory again.
+void BlockEncoder::Release() {
+  payloads_.Release();
+  extended_table_ = {};
+  extended_ = {};
+  kind_index_ = {};
+  forms_ = {};
+  for (auto& numbers : numbers_) numbers = {};
 }
 
 void BlockEncoder::CountKinds(std::span<const BlockRow> rows, v1::BlockEntry& entry) const {
@@ -394,6 +404,7 @@ Status BlockEncoder::Encode(BlockEvents& events, int level, v1::Block& block) {
           return true;
         },
         check_);
+    decoder_ = {};
     const size_t wrong = error ? 0 : same;
     if (!error && wrong == rows.size()) {
       if (SameAnnotations(events, block, check_)) return {};

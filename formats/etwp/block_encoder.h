@@ -76,6 +76,7 @@ class BlockEncoder {
   void AddTimestamps(std::span<const BlockRow> rows, const v1::Block& block);
   void AddExtended(const BlockRow& row, ExtendedColumns& columns);
   void AddAnnotation(const BlockAnnotation& annotation);
+  void Release();
 
   std::vector<uint32_t> raw_kinds_;
   Compressor compressor_;

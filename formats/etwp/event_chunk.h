@@ -56,8 +56,8 @@ struct EventChunk : SinkChunk {
 class ChunkMaker {
  public:
   struct Options {
-    bool layouts = true;   ///< payloads fall into fields where there is a schema; otherwise kinds are not told apart
-    bool restore = false;  ///< the buffers are kept, too
+    bool layouts = true;       ///< payloads fall into fields where there is a schema
+    bool restore = false;      ///< the buffers are kept, too
     bool hash_images = false;  ///< and hashed
   };
   /// `trace` outlives this; so do its schemas. Where it has none, those that this program knows are taken.

@@ -5,8 +5,6 @@
 #include <cstring>
 #include <unordered_map>
 
-#include "pipeline/byte_reader.h"
-
 namespace etwpipe::etwp {
 namespace {
 
@@ -314,7 +312,13 @@ bool NumberCursor::Refill() {
       count = Varints();
       for (size_t i = 0; i < count; ++i) {
         const uint64_t index = values_[i];
-        if (index >= stride_) return false;
+        if (index >= stride_) {
+          // No value comes after this, nor an end.
+          count = i;
+          encoding_ = v1::ENCODING_UNKNOWN;
+          at_ = end_ - 1;
+          break;
+        }
         values_[i] = 0;
         std::memcpy(&values_[i], distinct_ + index * width_, width_);
       }

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "pipeline/byte_reader.h"
-
 namespace etwpipe::etwp {
 namespace {
 
@@ -112,6 +110,9 @@ bool PayloadDecoder::SimpleNumbers(size_t begin, size_t end) {
     }
     return true;
   }
+  // The others cannot be one step too many: each number allows more.
+  if (!Step()) return false;
+  steps_ += end - begin - 1;
   FieldColumn* const fields = at_kind_->fields.data();
   uint64_t* const values = values_.data();
   std::byte* to = to_ + at_;
@@ -127,8 +128,7 @@ bool PayloadDecoder::SimpleNumbers(size_t begin, size_t end) {
     to += column.width;
   }
   at_ = static_cast<size_t>(to - to_);
-  steps_ += end - begin;
-  return steps_ <= AllowedSteps(at_);
+  return true;
 }
 
 bool PayloadDecoder::Elements(size_t index) {

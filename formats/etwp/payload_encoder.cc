@@ -35,11 +35,11 @@ void PayloadEncoder::Start(std::span<const PayloadLayout* const> layouts, std::s
       FieldColumn& column = kind.fields[f];
       if (!field.number() && !field.is_struct()) column.table = &tables_[{field.context, field.text}];
       if (events.empty() || field.repeated) continue;
-      column.values.reserve(events[i]);
-      column.last.reserve(events[i]);
+      column.values.Reserve(events[i]);
+      column.last.Reserve(events[i]);
       if (layouts[i]->key == 0 || f < layouts[i]->key) continue;
-      column.row.reserve(events[i]);
-      column.below.reserve(events[i]);
+      column.row.Reserve(events[i]);
+      column.below.Reserve(events[i]);
     }
   }
 }
@@ -72,18 +72,18 @@ uint64_t PayloadEncoder::Add(size_t kind_index, std::span<const std::byte> paylo
       stored = entry << 1 | (added ? 1 : 0);
       remembered = entry + 1;
     }
-    column.values.push_back(stored);
+    column.values.Add(stored);
     if (field.repeated) {
-      column.last.push_back(column.previous);
+      column.last.Add(column.previous);
       column.previous = remembered;
       continue;
     }
-    column.last.push_back(state_.last(field.context));
+    column.last.Add(state_.last(field.context));
     scalars_[value.field] = remembered;
     if (have_row) {
       const size_t slot = state_.slot(kind_index, value.field);
-      column.row.push_back(row.empty() ? 0 : row[slot]);
-      column.below.push_back(below.empty() ? 0 : below[slot]);
+      column.row.Add(row.empty() ? 0 : row[slot]);
+      column.below.Add(below.empty() ? 0 : below[slot]);
     }
     if (layout.key == value.field + 1u) {
       row = state_.Row(kind_index, value.number);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "formats/etwp/column_set.h"
+#include "formats/etwp/compact_numbers.h"
 #include "formats/etwp/payload_layout.h"
 #include "formats/etwp/payload_splitter.h"
 #include "formats/etwp/prediction.h"
@@ -26,15 +27,15 @@ class PayloadEncoder {
   void WriteKind(size_t kind, uint32_t number, ColumnWriter& columns);
   /// Writes the tables.
   void WriteTables(ColumnWriter& columns) const;
-  /// Gives the memory of the block back.
+  /// Gives the memory of the block back, but for what is small.
   void Release();
 
  private:
   struct FieldColumn {
-    std::vector<uint64_t> values;  // numbers; or 2 * table entry + 1 if it is new there
-    std::vector<uint64_t> last;    // what kFromLast predicts for each
-    std::vector<uint64_t> row;     // what kFromRow does; empty where it cannot
-    std::vector<uint64_t> below;   // what kFromNearest does
+    CompactNumbers values;  // numbers; or 2 * table entry + 1 if it is new there
+    CompactNumbers last;    // what kFromLast predicts for each
+    CompactNumbers row;     // what kFromRow does; empty where it cannot
+    CompactNumbers below;   // what kFromNearest does
     std::vector<uint64_t> counts;
     std::vector<size_t> starts;  // of a pair's first array: where each array starts in values
     uint64_t previous = 0;       // of an array in the payload at hand

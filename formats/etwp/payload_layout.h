@@ -51,12 +51,14 @@ struct PayloadLayout {
   void ToProto(v1::Layout& layout) const;
   uint64_t Hash() const { return hash_; }
 
-  friend bool operator==(const PayloadLayout&, const PayloadLayout&) = default;
+  friend bool operator==(const PayloadLayout& a, const PayloadLayout& b) {
+    return a.key == b.key && a.fields == b.fields;
+  }
 
  private:
   bool Finish();
 
-  uint64_t hash_ = 0;
+  uint64_t hash_ = 0;  // of a layout that was changed since it was made, that of the one before
 };
 
 /// What a field may cost: a walk over a payload takes at most this many steps by the time `bytes` of it are done, so

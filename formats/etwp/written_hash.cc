@@ -7,6 +7,7 @@
 namespace etwpipe::etwp {
 
 Status WrittenHash::Add(uint64_t offset, std::span<const std::byte> bytes) {
+  if (bytes.empty()) return {};
   if (offset < position_) return Status::Input(fmt::format("byte {} is written twice", offset));
   if (offset > position_) {
     ahead_.emplace(offset, offset + bytes.size());

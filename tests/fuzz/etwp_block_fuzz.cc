@@ -1,5 +1,6 @@
 // Takes any block apart, without frames and checksums in the way, and puts what came out into a block again: the
 // encoder must give every event back, whatever the layouts. Input: u16 length of a Dictionary, the Dictionary, a Block.
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <span>
@@ -49,7 +50,23 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   etwp::BlockNames names;
   if (etwp::FindNames(block, known, names)) return 0;
   etwp::DecodedBlock decoded;
-  if (etwp::DecodeBlock(block, names, decoded) || block.has_rows()) return 0;
+  const auto error = etwp::DecodeBlock(block, names, decoded);
+  // What a decoder has seen before changes nothing.
+  static etwp::BlockDecoder kept;
+  static etwp::DecodedBlock decoded_by_kept;
+  const auto error_of_kept = kept.Decode(block, names, decoded_by_kept);
+  Require(error.has_value() == error_of_kept.has_value());
+  if (error) {
+    Require(error->reason == error_of_kept->reason);
+    return 0;
+  }
+  if (block.has_rows()) return 0;
+  Require(decoded.rows.size() == decoded_by_kept.rows.size());
+  for (size_t i = 0; i < decoded.rows.size(); ++i) {
+    const auto a = decoded.record(decoded.rows[i]);
+    const auto b = decoded_by_kept.record(decoded_by_kept.rows[i]);
+    Require(std::equal(a.begin(), a.end(), b.begin(), b.end()));
+  }
 
   TraceContext trace;
   etl::ProviderResolver providers(*trace.providers);

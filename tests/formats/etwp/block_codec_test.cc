@@ -1,5 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <deque>
+#include <random>
+
 #include "formats/etl/layout.h"
 #include "formats/etl/record_builder.h"
 #include "formats/etwp/block_decoder.h"
@@ -97,6 +101,41 @@ TEST_F(BlockCodec, AWalkTellsOfTheSameEventsAndEndsWhereItIsTold) {
   ExpectSame(trace.events, decoded);
 }
 
+// Payloads of one size, of a kind without a schema: counters suit columns by place, noise does not.
+TEST_F(BlockCodec, PayloadsOfOneSizeAreRows) {
+  for (const bool counters : {true, false}) {
+    for (const bool equal : {true, false}) {
+      std::mt19937 random(9);
+      std::vector<OwnedEvent> events;
+      for (uint32_t i = 0; i < 500; ++i) {
+        etl::SystemFields fields;
+        fields.timestamp = i;
+        std::vector<std::byte> payload(24 + (equal ? 0 : i % 2));
+        for (size_t at = 0; at < payload.size(); ++at) {
+          payload[at] = static_cast<std::byte>(!counters ? random() : at % 6 == 0 ? i / (1 + at) : at);
+        }
+        OwnedEvent event{MakeInstanceId(0, 3, 72 + uint64_t{i} * 64),
+                         i,
+                         2,
+                         std::vector<std::byte>(etl::kSystemHeaderSize + payload.size()),
+                         {}};
+        ASSERT_NE(etl::WriteRecord(event.record, fields, payload), 0u);
+        events.push_back(std::move(event));
+      }
+      events_ = {};
+      Load(events);
+      v1::Block block;
+      ASSERT_TRUE(encoder_.Encode(events_, 3, block).ok());
+      const auto& used = block.columns().encodings();
+      EXPECT_EQ(std::find(used.begin(), used.end(), uint32_t{v1::ENCODING_TRANSPOSED}) != used.end(),
+                counters && equal);
+      DecodedBlock decoded;
+      ASSERT_FALSE(Decode(block, decoded));
+      ExpectSame(events, decoded);
+    }
+  }
+}
+
 TEST_F(BlockCodec, ConsecutiveIdsOfACpuAreFree) {
   std::vector<OwnedEvent> events;
   uint64_t offset = 72;
@@ -152,6 +191,8 @@ TEST_F(BlockCodec, ContradictionsAreErrors) {
   expect_error("kinds", [](v1::Block& b) { b.mutable_kinds()->RemoveLast(); });
   expect_error("unknown kind", [](v1::Block& b) { b.set_kinds(0, 60000); });
   expect_error("columns", [](v1::Block& b) { b.clear_columns(); });
+  expect_error("a kind twice", [](v1::Block& b) { b.add_kinds(b.kinds(b.kinds_size() - 1)); });
+  expect_error("kinds out of order", [](v1::Block& b) { b.mutable_kinds()->SwapElements(0, 1); });
   EXPECT_FALSE(Decode(good, decoded));
   ExpectSame(trace.events, decoded);
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <random>
+#include <string>
 #include <utility>
 
 #include "formats/etwp/column_set.h"
@@ -56,6 +57,48 @@ TEST(ByteRows, WhatCannotBeRowsIsRefused) {
   std::vector<std::byte> long_row(9, std::byte{0xFF});
   long_row.push_back(std::byte{1});
   EXPECT_FALSE(refused(long_row));
+}
+
+// A directory that says nonsense of rows; the column between them is numbers.
+TEST(ByteRows, AColumnOfRowsIsCheckedWhenItIsOpened) {
+  const auto open = [](std::vector<uint8_t> first, ColumnReader& reader) {
+    v1::ColumnDirectory directory;
+    std::string content;
+    const auto add = [&](uint32_t id, v1::Encoding encoding, const std::vector<uint8_t>& bytes) {
+      directory.add_id(id);
+      directory.add_of(0);
+      directory.add_encoding(static_cast<uint32_t>(encoding));
+      directory.add_length(static_cast<uint32_t>(bytes.size()));
+      content.append(bytes.begin(), bytes.end());
+    };
+    add(1, v1::ENCODING_TRANSPOSED, first);
+    add(2, v1::ENCODING_VARINT, {5, 6});
+    add(3, v1::ENCODING_TRANSPOSED, {2, 1, 3, 2, 4});
+    const std::string head = directory.SerializeAsString();
+    v1::Columns columns;
+    columns.set_compression(v1::Columns::COMPRESSION_NONE);
+    columns.set_directory_length(static_cast<uint32_t>(head.size()));
+    columns.set_content_length(static_cast<uint32_t>(head.size() + content.size()));
+    columns.set_content(head + content);
+    return reader.Open(columns);
+  };
+  ColumnReader reader;
+  EXPECT_TRUE(open({0, 1, 2}, reader));
+  EXPECT_TRUE(open({2, 1, 2, 3}, reader));
+  EXPECT_TRUE(open({}, reader));
+  ASSERT_FALSE(open({3, 7, 8, 9}, reader));
+  const auto expect_bytes = [&](uint32_t id, std::vector<uint8_t> expected) {
+    std::span<const std::byte> bytes;
+    ASSERT_TRUE(reader.Bytes(id, 0, bytes));
+    ASSERT_EQ(bytes.size(), expected.size());
+    for (size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(std::to_integer<uint8_t>(bytes[i]), expected[i]);
+  };
+  expect_bytes(1, {7, 8, 9});
+  expect_bytes(3, {1, 2, 3, 4});
+  std::vector<uint64_t> numbers;
+  ASSERT_TRUE(reader.Numbers(2, 0, 2, numbers));
+  EXPECT_EQ(numbers, (std::vector<uint64_t>{5, 6}));
+  EXPECT_FALSE(reader.Numbers(3, 0, 4, numbers));
 }
 
 // Counters in rows are smaller by place, random bytes are not; both come back.

@@ -153,6 +153,26 @@ TEST(NumberCodec, WhatComesBeforeNonsenseIsGiven) {
   }
 }
 
+TEST(NumberCodec, AnIndexWithoutAValueIsNoEnd) {
+  for (const size_t good : {0, 1, 31, 32, 33}) {
+    std::vector<std::byte> bytes = {std::byte{1}, std::byte{1}, std::byte{77}};  // one value of one byte
+    bytes.insert(bytes.end(), good, std::byte{0});
+    bytes.push_back(std::byte{1});
+    bytes.push_back(std::byte{0});
+    NumberCursor cursor;
+    ASSERT_TRUE(cursor.Open(v1::ENCODING_DICTIONARY, bytes));
+    uint64_t value = 0;
+    for (size_t i = 0; i < good; ++i) {
+      ASSERT_TRUE(cursor.Next(value)) << i << " of " << good;
+      EXPECT_EQ(value, 77u);
+    }
+    for (int twice = 0; twice < 2; ++twice) {
+      EXPECT_FALSE(cursor.Next(value));
+      EXPECT_FALSE(cursor.at_end());
+    }
+  }
+}
+
 TEST(NumberCodec, ACursorStartsAnew) {
   const auto bytes = Write(std::vector<uint64_t>{7, 8, 9}, v1::ENCODING_DELTA_VARINT);
   NumberCursor cursor;
