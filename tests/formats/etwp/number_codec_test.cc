@@ -135,21 +135,26 @@ TEST(NumberCodec, BytesThatMakeNoSenseEnd) {
   EXPECT_FALSE(cursor.Open(v1::ENCODING_FIXED, wide));
 }
 
+// `count` times the value, then neither a value nor an end, however often it is asked.
+void ExpectThenNonsense(NumberCursor& cursor, size_t count, uint64_t expected) {
+  uint64_t value = 0;
+  for (size_t i = 0; i < count; ++i) {
+    ASSERT_TRUE(cursor.Next(value)) << i << " of " << count;
+    EXPECT_EQ(value, expected);
+  }
+  for (int twice = 0; twice < 2; ++twice) {
+    EXPECT_FALSE(cursor.Next(value));
+    EXPECT_FALSE(cursor.at_end());
+  }
+}
+
 TEST(NumberCodec, WhatComesBeforeNonsenseIsGiven) {
   for (const size_t good : {0, 1, 31, 32, 33, 64, 100}) {
     auto bytes = Write(std::vector<uint64_t>(good, 300), v1::ENCODING_VARINT);
     bytes.insert(bytes.end(), 11, std::byte{0x80});
     NumberCursor cursor;
     ASSERT_TRUE(cursor.Open(v1::ENCODING_VARINT, bytes));
-    uint64_t value = 0;
-    for (size_t i = 0; i < good; ++i) {
-      ASSERT_TRUE(cursor.Next(value)) << i << " of " << good;
-      EXPECT_EQ(value, 300u);
-    }
-    for (int twice = 0; twice < 2; ++twice) {
-      EXPECT_FALSE(cursor.Next(value));
-      EXPECT_FALSE(cursor.at_end());
-    }
+    ExpectThenNonsense(cursor, good, 300);
   }
 }
 
@@ -161,15 +166,7 @@ TEST(NumberCodec, AnIndexWithoutAValueIsNoEnd) {
     bytes.push_back(std::byte{0});
     NumberCursor cursor;
     ASSERT_TRUE(cursor.Open(v1::ENCODING_DICTIONARY, bytes));
-    uint64_t value = 0;
-    for (size_t i = 0; i < good; ++i) {
-      ASSERT_TRUE(cursor.Next(value)) << i << " of " << good;
-      EXPECT_EQ(value, 77u);
-    }
-    for (int twice = 0; twice < 2; ++twice) {
-      EXPECT_FALSE(cursor.Next(value));
-      EXPECT_FALSE(cursor.at_end());
-    }
+    ExpectThenNonsense(cursor, good, 77);
   }
 }
 

@@ -28,14 +28,20 @@ TEST(KeyIndex, FindsWhatWasAddedAndNothingElse) {
   }
 }
 
-TEST(PredictionState, RowsAndThoseBelowAreThoseOfAMap) {
+// Single u64 numbers, each of a context of its own, from 1.
+PayloadLayout NumbersLayout(uint32_t count) {
   PayloadLayout layout;
-  layout.fields.resize(2);
-  for (uint32_t field = 0; field < 2; ++field) {
+  layout.fields.resize(count);
+  for (uint32_t field = 0; field < count; ++field) {
     layout.fields[field].shape = v1::LayoutField::SHAPE_NUMBER;
     layout.fields[field].width = 8;
     layout.fields[field].context = field + 1;
   }
+  return layout;
+}
+
+TEST(PredictionState, RowsAndThoseBelowAreThoseOfAMap) {
+  PayloadLayout layout = NumbersLayout(2);
   layout.key = 1;
   const PayloadLayout* layouts[] = {&layout};
   PredictionState writer;
@@ -68,13 +74,7 @@ TEST(PredictionState, RowsAndThoseBelowAreThoseOfAMap) {
 }
 
 TEST(PredictionState, LastValuesAreKeptOfContextsInUse) {
-  PayloadLayout layout;
-  layout.fields.resize(3);
-  for (uint32_t field = 0; field < 3; ++field) {
-    layout.fields[field].shape = v1::LayoutField::SHAPE_NUMBER;
-    layout.fields[field].width = 4;
-    layout.fields[field].context = field + 1;
-  }
+  PayloadLayout layout = NumbersLayout(3);
   layout.fields[2].repeated = true;
   const PayloadLayout* layouts[] = {nullptr, &layout};
   PredictionState writer;
