@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
-#include <limits>
 #include <utility>
 
 #include "formats/etl/layout.h"
 #include "formats/etwp/block_layout.h"
+#include "formats/etwp/event_order.h"
 #include "formats/etwp/frame.h"
 #include "formats/etwp/payload_decoder.h"
 #include "formats/etwp/rows_block.h"
@@ -52,8 +52,6 @@ constexpr size_t kMaxBlockKinds = 1 << 16;
 struct KindCursor {
   const RecordTemplate* kind = nullptr;
   size_t count = 0;
-  NumberCursor timestamps;
-  uint32_t timestamp_base = kSinceEvent;
   NumberCursor extended_counts;
   NumberCursor extended_parts;
   NumberCursor extended_sizes;
@@ -63,7 +61,7 @@ struct KindCursor {
   std::span<const std::byte> payload;
 
   bool at_end() const {
-    return timestamps.at_end() && extended_counts.at_end() && extended_parts.at_end() && extended_sizes.at_end() &&
+    return extended_counts.at_end() && extended_parts.at_end() && extended_sizes.at_end() &&
            extended.empty() && forms.at_end() && payload_sizes.at_end() && payload.empty();
   }
 };
@@ -84,7 +82,7 @@ class BlockDecoder::Decoding {
     out.annotations.clear();
     if (auto error = CheckBlock()) return error;
     if (auto error = columns_.Open(block_->columns())) return error;
-    if (!ReadKinds() || !ReadHeaderColumns() || !ReadKindColumns()) return Bad("a column does not fit its events");
+    if (!ReadOrder() || !ReadHeaderColumns() || !ReadKindColumns()) return Bad("a column does not fit its events");
     if (!BuildRecords()) return Bad("its columns contradict each other");
     if (stopped_) return std::nullopt;
     for (int i = 0; i < block_->annotations_size(); ++i) {
@@ -117,17 +115,15 @@ class BlockDecoder::Decoding {
     return std::nullopt;
   }
 
-  bool ReadKinds() {
-    if (!columns_.Numbers(v1::COLUMN_KIND, 0, events_, kind_index_)) return false;
+  bool ReadOrder() {
+    const std::vector<uint32_t> kinds(block_->kinds().begin(), block_->kinds().end());
+    if (!order_.Read(columns_, kinds, events_, block_->first_timestamp())) return false;
     cursors_.resize(names_->kinds.size());
     for (size_t i = 0; i < cursors_.size(); ++i) {
       cursors_[i].kind = names_->kinds[i];
       cursors_[i].count = 0;
     }
-    for (const uint64_t index : kind_index_) {
-      if (index >= cursors_.size()) return false;
-      ++cursors_[index].count;
-    }
+    for (const auto& event : order_.events()) ++cursors_[event.kind].count;
     return true;
   }
 
@@ -138,7 +134,6 @@ class BlockDecoder::Decoding {
   }
 
   bool ReadHeaderColumns() {
-    if (!columns_.Numbers(v1::COLUMN_CPU, 0, events_, cpus_)) return false;
     if (!columns_.Numbers(v1::COLUMN_INSTANCE_ID, 0, events_, ids_)) return false;
     if (!columns_.Numbers(v1::COLUMN_THREAD, 0, CountWith(Slot::FIELD_TID), threads_)) return false;
     uint64_t pairs = 0;
@@ -151,6 +146,9 @@ class BlockDecoder::Decoding {
     for (size_t i = 0; i < kNumberSlotCount; ++i) {
       const auto& slot = kNumberSlots[i];
       if (!columns_.Numbers(slot.column, 0, CountWith(slot.field), slot_values_[i])) return false;
+      const uint32_t prediction = columns_.PredictionOf(slot.column, 0);
+      if (prediction > kSinceThread) return false;
+      slot_by_thread_[i] = prediction == kSinceThread;
     }
     return true;
   }
@@ -161,9 +159,6 @@ class BlockDecoder::Decoding {
       KindCursor& cursor = cursors_[i];
       const uint32_t number = block_->kinds(static_cast<int>(i));
       layouts.push_back(cursor.kind->layout());
-      if (!columns_.Cursor(v1::COLUMN_TIMESTAMP, number, cursor.timestamps)) return false;
-      cursor.timestamp_base = columns_.PredictionOf(v1::COLUMN_TIMESTAMP, number);
-      if (cursor.timestamp_base > kSinceKindOnCpu) return false;
       if (!columns_.Cursor(v1::COLUMN_EXTENDED_COUNT, number, cursor.extended_counts)) return false;
       if (!columns_.Cursor(v1::COLUMN_EXTENDED_PART, number, cursor.extended_parts)) return false;
       if (!columns_.Cursor(v1::COLUMN_EXTENDED_SIZE, number, cursor.extended_sizes)) return false;
@@ -179,7 +174,7 @@ class BlockDecoder::Decoding {
 
   bool BuildRecords() {
     CpuStates states;
-    TimestampBases bases(static_cast<uint64_t>(block_->first_timestamp()));
+    ThreadValues last_values[kNumberSlotCount];
     uint64_t total = 0;
     size_t offset = 0;
     size_t next_thread = 0;
@@ -193,22 +188,17 @@ class BlockDecoder::Decoding {
     if (out_->bytes.size() < most) out_->bytes = std::vector<std::byte>(most);
     for (size_t i = 0; i < events_; ++i) {
       auto& row = keep ? out_->rows[i] : at_hand;
-      KindCursor& cursor = cursors_[kind_index_[i]];
+      const OrderedEvent& event = order_.events()[i];
+      KindCursor& cursor = cursors_[event.kind];
       const RecordTemplate& kind = *cursor.kind;
-      if (cpus_[i] > std::numeric_limits<uint16_t>::max()) return false;
       // There is room for the longest record, so that only its own size needs a check.
       std::byte* to = out_->bytes.data() + offset;
       row.offset = static_cast<uint32_t>(offset);
-      row.cpu = static_cast<uint16_t>(cpus_[i]);
-      row.kind = static_cast<uint16_t>(kind_index_[i]);
+      row.cpu = event.cpu;
+      row.kind = static_cast<uint16_t>(event.kind);
       CpuState& state = states[row.cpu];
-      uint64_t difference = 0;
-      if (!cursor.timestamps.Next(difference)) return false;
-      const auto kind_index = static_cast<uint32_t>(kind_index_[i]);
-      const uint64_t timestamp = bases.Get(cursor.timestamp_base, row.cpu, kind_index) + UnZigZag(difference);
-      bases.Set(row.cpu, kind_index, cursor.timestamp_base == kSinceKindOnCpu, timestamp);
-      row.timestamp = static_cast<int64_t>(timestamp);
-      state.facts.timestamp = timestamp;
+      row.timestamp = static_cast<int64_t>(event.timestamp);
+      state.facts.timestamp = event.timestamp;
 
       std::memcpy(to, kind.header().data(), kind.header_size());
       if (kind.has(Slot::FIELD_TIMESTAMP)) StoreAt<int64_t>(to, kind.slot(Slot::FIELD_TIMESTAMP), row.timestamp);
@@ -228,13 +218,17 @@ class BlockDecoder::Decoding {
       }
       for (size_t s = 0; s < kNumberSlotCount; ++s) {
         if (!kind.has(kNumberSlots[s].field)) continue;
-        StoreAt<uint32_t>(to, kind.slot(kNumberSlots[s].field),
-                          static_cast<uint32_t>(slot_values_[s][next_value[s]++]));
+        uint64_t value = slot_values_[s][next_value[s]++];
+        if (slot_by_thread_[s]) {
+          uint64_t& last = last_values[s][state.thread];
+          value = last += UnZigZag(value);
+        }
+        StoreAt<uint32_t>(to, kind.slot(kNumberSlots[s].field), static_cast<uint32_t>(value));
       }
       size_t size = kind.header_size();
       if (kind.extended() && !AddExtended(cursor, to, size)) return false;
-      if (!AddPayload(kind_index_[i], state.facts, to, size)) return false;
-      state.facts.previous_timestamp = timestamp;
+      if (!AddPayload(event.kind, state.facts, to, size)) return false;
+      state.facts.previous_timestamp = event.timestamp;
       row.size = static_cast<uint16_t>(size);
       if (kind.has(Slot::FIELD_SIZE)) StoreAt<uint16_t>(to, kind.slot(Slot::FIELD_SIZE), row.size);
       row.instance_id = state.expected_id + UnZigZag(ids_[i]);
@@ -368,8 +362,7 @@ class BlockDecoder::Decoding {
   PayloadDecoder payloads_;
   TableReader extended_table_;
   std::vector<KindCursor> cursors_;
-  std::vector<uint64_t> kind_index_;
-  std::vector<uint64_t> cpus_;
+  EventOrderReader order_;
   std::vector<uint64_t> ids_;
   std::vector<uint64_t> threads_;
   std::vector<uint64_t> pids_;
@@ -377,6 +370,7 @@ class BlockDecoder::Decoding {
   std::vector<uint64_t> activities_;
   std::span<const std::byte> guids_;
   std::vector<uint64_t> slot_values_[kNumberSlotCount];
+  bool slot_by_thread_[kNumberSlotCount] = {};
 };
 
 BlockDecoder::BlockDecoder() = default;

@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "formats/etwp/block_comparison.h"
 #include "formats/etwp/block_layout.h"
+#include "formats/etwp/event_order.h"
 #include "formats/schema/extended_items.h"
 #include "pipeline/batch.h"
 #include "pipeline/byte_reader.h"
@@ -33,6 +34,28 @@ struct GuidHash {
   }
 };
 
+// Values of a header field, also as differences to the last one of their thread.
+struct SlotColumn {
+  std::vector<uint64_t> values;
+  std::vector<uint64_t> differences;
+  ThreadValues last;
+
+  void Add(uint32_t value, uint64_t thread) {
+    values.push_back(value);
+    differences.push_back(PackDifference(value - std::exchange(last[thread], value), kNumberSlotWidth));
+  }
+  void Write(uint32_t column, ColumnWriter& columns) const {
+    if (values.empty()) return;
+    NumberEncoder& numbers = columns.numbers();
+    if (numbers.Choose(differences).cost < numbers.Choose(values).cost) {
+      columns.AddNumbers(column, 0, differences, kSinceThread);
+      columns.Require(v1::ENCODING_BY_THREAD);
+    } else {
+      columns.AddNumbers(column, 0, values);
+    }
+  }
+};
+
 void SetBatches(std::span<const BlockRow> rows, v1::Block& block) {
   block.clear_batch_events();
   uint32_t events = 0;
@@ -50,13 +73,20 @@ void SetBatches(std::span<const BlockRow> rows, v1::Block& block) {
 }
 }  // namespace
 
+void BlockEncoder::AddOrder(std::span<const BlockRow> rows, const v1::Block& block) {
+  std::vector<OrderedEvent> events(rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    events[i] = {static_cast<uint64_t>(rows[i].timestamp), static_cast<uint32_t>(kind_index_[i]), rows[i].cpu};
+  }
+  WriteOrder(events, std::vector<uint32_t>(block.kinds().begin(), block.kinds().end()), columns_);
+}
+
 void BlockEncoder::AddHeaderColumns(std::span<const BlockRow> rows) {
-  auto& cpus = numbers_[0];
-  auto& ids = numbers_[1];
-  auto& threads = numbers_[2];
-  auto& pids = numbers_[3];
-  auto& tids = numbers_[4];
-  auto& activities = numbers_[5];
+  auto& ids = numbers_[0];
+  auto& threads = numbers_[1];
+  auto& pids = numbers_[2];
+  auto& tids = numbers_[3];
+  auto& activities = numbers_[4];
   for (auto& numbers : numbers_) numbers.clear();
   CpuStates states;
   std::unordered_map<uint64_t, uint64_t> pairs;
@@ -64,9 +94,9 @@ void BlockEncoder::AddHeaderColumns(std::span<const BlockRow> rows) {
   std::vector<std::array<uint64_t, 2>> guid_list;
   std::array<uint64_t, 2> last_guid{};
   uint64_t last_activity = 0;
+  SlotColumn slots[kNumberSlotCount];
 
   for (const auto& row : rows) {
-    cpus.push_back(row.cpu);
     CpuState& state = states[row.cpu];
     ids.push_back(ZigZag(row.instance_id - state.expected_id));
     state.expected_id = NextInstanceId(row.instance_id, row.size);
@@ -98,9 +128,11 @@ void BlockEncoder::AddHeaderColumns(std::span<const BlockRow> rows) {
       }
       activities.push_back(last_activity);
     }
+    for (size_t i = 0; i < kNumberSlotCount; ++i) {
+      if (!kind.has(kNumberSlots[i].field)) continue;
+      slots[i].Add(LoadAt<uint32_t>(row.record, kind.slot(kNumberSlots[i].field)), state.thread);
+    }
   }
-  columns_.AddNumbers(v1::COLUMN_KIND, 0, kind_index_);
-  columns_.AddNumbers(v1::COLUMN_CPU, 0, cpus);
   columns_.AddNumbers(v1::COLUMN_INSTANCE_ID, 0, ids);
   columns_.AddNumbers(v1::COLUMN_THREAD, 0, threads);
   columns_.AddNumbers(v1::COLUMN_THREAD_PID, 0, pids);
@@ -113,14 +145,7 @@ void BlockEncoder::AddHeaderColumns(std::span<const BlockRow> rows) {
   }
   columns_.EndBytes();
 
-  for (const auto& slot : kNumberSlots) {
-    auto& values = numbers_[0];
-    values.clear();
-    for (const auto& row : rows) {
-      if (row.kind->has(slot.field)) values.push_back(LoadAt<uint32_t>(row.record, row.kind->slot(slot.field)));
-    }
-    columns_.AddNumbers(slot.column, 0, values);
-  }
+  for (size_t i = 0; i < kNumberSlotCount; ++i) slots[i].Write(kNumberSlots[i].column, columns_);
 }
 
 void BlockEncoder::AddPayloads(std::span<const BlockRow> rows, const v1::Block& block) {
@@ -175,28 +200,6 @@ void BlockEncoder::AddExtended(const BlockRow& row, ExtendedColumns& columns) {
   }
 }
 
-void BlockEncoder::AddTimestamps(std::span<const BlockRow> rows, const v1::Block& block) {
-  constexpr uint32_t kBases[] = {kSinceEvent, kSinceCpu, kSinceKindOnCpu};
-  // Per base the values of each kind.
-  std::vector<std::vector<uint64_t>> values[std::size(kBases)];
-  for (auto& kinds : values) kinds.resize(group_ends_.size());
-  TimestampBases bases(static_cast<uint64_t>(block.first_timestamp()));
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const auto timestamp = static_cast<uint64_t>(rows[i].timestamp);
-    const auto kind = static_cast<uint32_t>(kind_index_[i]);
-    for (const uint32_t base : kBases) {
-      values[base][kind].push_back(ZigZag(timestamp - bases.Get(base, rows[i].cpu, kind)));
-    }
-    bases.Set(rows[i].cpu, kind, true, timestamp);
-  }
-  for (size_t kind = 0; kind < group_ends_.size(); ++kind) {
-    size_t costs[std::size(kBases)];
-    for (const uint32_t base : kBases) costs[base] = columns_.numbers().Choose(values[base][kind]).cost;
-    const auto best = static_cast<uint32_t>(std::min_element(std::begin(costs), std::end(costs)) - std::begin(costs));
-    columns_.AddNumbers(v1::COLUMN_TIMESTAMP, block.kinds(static_cast<int>(kind)), values[best][kind], best);
-  }
-}
-
 void BlockEncoder::AddKindColumns(std::span<const BlockRow> rows, const v1::Block& block) {
   auto& values = numbers_[0];
   const auto kinds = static_cast<size_t>(block.kinds_size());
@@ -204,7 +207,6 @@ void BlockEncoder::AddKindColumns(std::span<const BlockRow> rows, const v1::Bloc
     const size_t begin = kind == 0 ? 0 : group_ends_[kind - 1];
     return std::span<const uint32_t>(order_).subspan(begin, group_ends_[kind] - begin);
   };
-  AddTimestamps(rows, block);
   for (size_t kind = 0; kind < kinds; ++kind) {
     const uint32_t number = block.kinds(static_cast<int>(kind));
     const auto indexes = group(kind);
@@ -223,10 +225,6 @@ void BlockEncoder::AddKindColumns(std::span<const BlockRow> rows, const v1::Bloc
       if (whole(index)) values.push_back(static_cast<uint64_t>(rows[index].size - header - rows[index].extended_size));
     }
     columns_.AddNumbers(v1::COLUMN_PAYLOAD_SIZE, number, values);
-    // Payloads of one size, and nothing else, are rows.
-    const bool equal = values.size() == indexes.size() &&
-                       std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) == values.end();
-    const size_t row_size = equal ? values.front() : 0;
     auto& bytes = columns_.BeginBytes(v1::COLUMN_PAYLOAD, number);
     for (const uint32_t index : indexes) {
       const BlockRow& row = rows[index];
@@ -237,7 +235,12 @@ void BlockEncoder::AddKindColumns(std::span<const BlockRow> rows, const v1::Bloc
         bytes.insert(bytes.end(), end - (forms_[index] - 1), end);
       }
     }
-    columns_.EndBytes(row_size);
+    // Rows only where nothing stands between them that is left over of fields.
+    if (values.size() == indexes.size()) {
+      columns_.EndRows(values);
+    } else {
+      columns_.EndBytes();
+    }
   }
   extended_table_.Write(0, v1::LayoutField::TEXT_NONE, columns_);
 }
@@ -343,6 +346,7 @@ Status BlockEncoder::EncodeOnce(BlockEvents& events, std::span<const uint32_t> r
   }
 
   columns_.Clear();
+  AddOrder(rows, block);
   AddHeaderColumns(rows);
   AddPayloads(rows, block);
   AddKindColumns(rows, block);

@@ -70,10 +70,10 @@ class BlockEncoder {
   };
 
   Status EncodeOnce(BlockEvents& events, std::span<const uint32_t> raw_kinds, int level, v1::Block& block);
+  void AddOrder(std::span<const BlockRow> rows, const v1::Block& block);
   void AddHeaderColumns(std::span<const BlockRow> rows);
   void AddPayloads(std::span<const BlockRow> rows, const v1::Block& block);
   void AddKindColumns(std::span<const BlockRow> rows, const v1::Block& block);
-  void AddTimestamps(std::span<const BlockRow> rows, const v1::Block& block);
   void AddExtended(const BlockRow& row, ExtendedColumns& columns);
   void AddAnnotation(const BlockAnnotation& annotation);
   void Release();

@@ -4,8 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "formats/etwp/prediction.h"
@@ -28,36 +26,20 @@ constexpr NumberSlot kNumberSlots[] = {
 };
 constexpr size_t kNumberSlotCount = std::size(kNumberSlots);
 
-/// ColumnDirectory.prediction of COLUMN_TIMESTAMP: what the difference is to.
-enum TimestampBase : uint32_t {
-  kSinceEvent = 0,      ///< the event before
-  kSinceCpu = 1,        ///< the event before on the processor, or else the one before
-  kSinceKindOnCpu = 2,  ///< the event before of the kind on the processor, or else as kSinceCpu
-};
+/// ColumnDirectory.prediction of these columns: the difference to the last value of the event's thread.
+constexpr uint32_t kSinceThread = 1;
+constexpr size_t kNumberSlotWidth = 4;
 
-/// The times that timestamps are told from.
-class TimestampBases {
+/// The last values of threads, by CpuState.thread.
+class ThreadValues {
  public:
-  explicit TimestampBases(uint64_t first) : event_(first) {}
-
-  uint64_t Get(uint32_t base, uint16_t cpu, uint32_t kind) const {
-    if (base == kSinceKindOnCpu) {
-      if (const auto found = kinds_.find(uint64_t{cpu} << 32 | kind); found != kinds_.end()) return found->second;
-    }
-    return base == kSinceEvent || cpu >= cpus_.size() || !cpus_[cpu] ? event_ : *cpus_[cpu];
-  }
-  /// `keep_kind` where the kind may be told from kSinceKindOnCpu.
-  void Set(uint16_t cpu, uint32_t kind, bool keep_kind, uint64_t timestamp) {
-    event_ = timestamp;
-    if (cpu >= cpus_.size()) cpus_.resize(size_t{cpu} + 1);
-    cpus_[cpu] = timestamp;
-    if (keep_kind) kinds_[uint64_t{cpu} << 32 | kind] = timestamp;
+  uint64_t& operator[](uint64_t thread) {
+    if (thread >= values_.size()) values_.resize(thread + 1);
+    return values_[thread];
   }
 
  private:
-  uint64_t event_;
-  std::vector<std::optional<uint64_t>> cpus_;
-  std::unordered_map<uint64_t, uint64_t> kinds_;
+  std::vector<uint64_t> values_;
 };
 
 /// What a column predicts from, per processor. All of it starts anew with each block.

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
+#include <functional>
 
 #include "formats/etwp/byte_rows.h"
 #include "formats/etwp/frame.h"
@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kMinCompressedPart = 4096;
 // Rows that are worth a look, and bytes of them that are looked at.
 constexpr size_t kMinRows = 4;
-constexpr size_t kRowSample = 64 << 10;
+constexpr size_t kRowSample = 128 << 10;
 
 constexpr size_t kLargeContent = 512 << 10;
 constexpr int kTableLog = 20;
@@ -54,6 +54,7 @@ Status Compressor::Compress(std::span<const std::byte> content, std::span<const 
 void ColumnWriter::Clear() {
   directory_.Clear();
   bytes_.clear();
+  required_.clear();
 }
 
 void ColumnWriter::Add(uint32_t id, uint32_t of, v1::Encoding encoding, uint32_t prediction, size_t begin) {
@@ -78,26 +79,42 @@ std::vector<std::byte>& ColumnWriter::BeginBytes(uint32_t id, uint32_t of) {
   return bytes_;
 }
 
-bool ColumnWriter::SmallerTransposed(std::span<const std::byte> bytes, size_t row) {
-  if (row < 2 || bytes.size() < kMinRows * row) return false;
-  const auto sample = bytes.first(std::min(bytes.size(), std::max<size_t>(kRowSample / row, kMinRows) * row));
-  rows_.clear();
-  WriteTransposed(sample, row, rows_);
-  return numbers_.PackedSize(rows_) < numbers_.PackedSize(sample);
+// The encoding by place that makes the rows smaller, if one does, with the bytes in rows_.
+std::optional<v1::Encoding> ColumnWriter::ByPlace(std::span<const std::byte> bytes, std::span<const uint64_t> sizes) {
+  if (sizes.size() < kMinRows) return std::nullopt;
+  const bool equal = std::adjacent_find(sizes.begin(), sizes.end(), std::not_equal_to<>()) == sizes.end();
+  if (equal && sizes.front() < 2) return std::nullopt;
+  const auto write = [&](std::span<const std::byte> rows, size_t count) {
+    rows_.clear();
+    if (equal) {
+      WriteTransposed(rows, sizes.front(), rows_);
+    } else {
+      WriteGrouped(rows, sizes.first(count), rows_);
+    }
+  };
+  size_t count = 0;
+  size_t sampled = 0;
+  for (; count < sizes.size() && (count < kMinRows || sampled + sizes[count] <= kRowSample); ++count) {
+    sampled += sizes[count];
+  }
+  const auto sample = bytes.first(sampled);
+  write(sample, count);
+  if (numbers_.PackedSize(rows_) >= numbers_.PackedSize(sample)) return std::nullopt;
+  if (count < sizes.size()) write(bytes, sizes.size());
+  return equal ? v1::ENCODING_TRANSPOSED : v1::ENCODING_GROUPED;
 }
 
-void ColumnWriter::EndBytes(size_t row) {
-  if (bytes_.size() == pending_.begin) return;
-  const auto bytes = std::span<const std::byte>(bytes_).subspan(pending_.begin);
-  v1::Encoding encoding = v1::ENCODING_BYTES;
-  if (SmallerTransposed(bytes, row)) {
-    rows_.clear();
-    WriteTransposed(bytes, row, rows_);
+void ColumnWriter::EndRows(std::span<const uint64_t> sizes) {
+  const auto encoding = ByPlace(std::span<const std::byte>(bytes_).subspan(pending_.begin), sizes);
+  if (encoding) {
     bytes_.resize(pending_.begin);
     bytes_.insert(bytes_.end(), rows_.begin(), rows_.end());
-    encoding = v1::ENCODING_TRANSPOSED;
   }
-  Add(pending_.id, pending_.of, encoding, 0, pending_.begin);
+  EndBytesAs(encoding.value_or(v1::ENCODING_BYTES));
+}
+
+void ColumnWriter::EndBytesAs(v1::Encoding encoding) {
+  if (bytes_.size() > pending_.begin) Add(pending_.id, pending_.of, encoding, 0, pending_.begin);
 }
 
 Status ColumnWriter::Finish(int level, Compressor& compressor, v1::Columns& out) {
@@ -114,6 +131,7 @@ Status ColumnWriter::Finish(int level, Compressor& compressor, v1::Columns& out)
   std::copy(bytes_.begin(), bytes_.end(), content_.begin() + static_cast<ptrdiff_t>(directory_size));
 
   bool used[v1::Encoding_ARRAYSIZE] = {};
+  for (const v1::Encoding encoding : required_) used[encoding] = true;
   std::vector<size_t> cuts;
   size_t at = directory_size;
   size_t part = 0;
@@ -144,12 +162,14 @@ Status ColumnWriter::Finish(int level, Compressor& compressor, v1::Columns& out)
 
 std::optional<DecodeError> ColumnReader::Open(const v1::Columns& columns) {
   columns_.clear();
+  required_ = 0;
   const auto bad = [](std::string reason) { return DecodeError{DiagnosticId::kArchiveFrameBad, std::move(reason)}; };
   for (const uint32_t encoding : columns.encodings()) {
     if (!IsKnownEncoding(encoding)) {
       return DecodeError{DiagnosticId::kArchiveEncodingUnknown,
                          fmt::format("it uses encoding {}, which this version does not know", encoding)};
     }
+    required_ |= uint32_t{1} << encoding;
   }
   const size_t size = columns.content_length();
   if (size > kMaxContent) return bad(fmt::format("it declares {} bytes of columns", size));
@@ -208,9 +228,18 @@ std::optional<DecodeError> ColumnReader::Open(const v1::Columns& columns) {
 bool ColumnReader::ReadRows() {
   rows_.clear();
   for (Column& column : columns_) {
-    if (column.encoding != v1::ENCODING_TRANSPOSED) continue;
+    const auto bytes = std::span<const std::byte>(content_).subspan(column.begin, column.length);
     const size_t begin = rows_.size();
-    if (!ReadTransposed(std::span(content_).subspan(column.begin, column.length), rows_)) return false;
+    if (column.encoding == v1::ENCODING_TRANSPOSED) {
+      if (!ReadTransposed(bytes, rows_)) return false;
+    } else if (column.encoding == v1::ENCODING_GROUPED) {
+      const v1::ColumnId sizes = SizesOf(static_cast<uint32_t>(column.key >> 32));
+      NumberCursor cursor;
+      if (sizes == v1::COLUMN_UNKNOWN || !Cursor(sizes, static_cast<uint32_t>(column.key), cursor)) return false;
+      if (!ReadGrouped(bytes, cursor, rows_)) return false;
+    } else {
+      continue;
+    }
     column.begin = begin;
     column.length = rows_.size() - begin;
   }
@@ -255,11 +284,18 @@ uint32_t ColumnReader::PredictionOf(uint32_t id, uint32_t of) const {
   return column == nullptr ? 0 : column->prediction;
 }
 
+bool ColumnReader::Encoded(uint32_t id, uint32_t of, v1::Encoding encoding, std::span<const std::byte>& out) const {
+  const Column* column = Find(id, of);
+  if (column == nullptr || column->encoding != static_cast<uint32_t>(encoding)) return false;
+  out = std::span(content_).subspan(column->begin, column->length);
+  return true;
+}
+
 bool ColumnReader::Bytes(uint32_t id, uint32_t of, std::span<const std::byte>& out) const {
   out = {};
   const Column* column = Find(id, of);
   if (column == nullptr) return true;
-  const bool rows = column->encoding == v1::ENCODING_TRANSPOSED;
+  const bool rows = column->encoding == v1::ENCODING_TRANSPOSED || column->encoding == v1::ENCODING_GROUPED;
   if (!rows && column->encoding != v1::ENCODING_BYTES) return false;
   out = std::span(rows ? rows_ : content_).subspan(column->begin, column->length);
   return true;

@@ -25,6 +25,15 @@ struct DecodeError {
   std::string reason;
 };
 
+/// The column of numbers that has the sizes of the rows of a column of bytes; COLUMN_UNKNOWN if there is none.
+constexpr v1::ColumnId SizesOf(uint32_t id) {
+  switch (id) {
+    case v1::COLUMN_PAYLOAD: return v1::COLUMN_PAYLOAD_SIZE;
+    case v1::COLUMN_TABLE: return v1::COLUMN_TABLE_SIZE;
+    default: return v1::COLUMN_UNKNOWN;
+  }
+}
+
 /// Working memory of compression; one per thread at a time.
 class Compressor {
  public:
@@ -45,17 +54,22 @@ class ColumnWriter {
   void AddNumbers(uint32_t id, uint32_t of, std::span<const uint64_t> values, uint32_t prediction = 0);
   /// What chooses the encodings; how much it tries is its owner's business.
   NumberEncoder& numbers() { return numbers_; }
-  /// A column of bytes: append to the result, then call EndBytes(). An empty column is left out. `row`: the bytes are
-  /// rows of so many each, which may suit them better by place; 0 if they are none.
+  /// A column of bytes: append to the result, then call one of the three below. An empty column is left out.
   std::vector<std::byte>& BeginBytes(uint32_t id, uint32_t of);
-  void EndBytes(size_t row = 0);
+  void EndBytes() { EndBytesAs(v1::ENCODING_BYTES); }
+  /// The bytes are rows of those sizes, which are another column's values (SizesOf()); they may be smaller by place.
+  void EndRows(std::span<const uint64_t> sizes);
+  /// The bytes are such a column already.
+  void EndBytesAs(v1::Encoding encoding);
+  /// Names an encoding that a reader of these columns must know.
+  void Require(v1::Encoding encoding) { required_.push_back(encoding); }
 
   /// Writes directory and columns, compressed. Fails when they exceed the bound of a frame.
   Status Finish(int level, Compressor& compressor, v1::Columns& out);
 
  private:
   void Add(uint32_t id, uint32_t of, v1::Encoding encoding, uint32_t prediction, size_t begin);
-  bool SmallerTransposed(std::span<const std::byte> bytes, size_t row);
+  std::optional<v1::Encoding> ByPlace(std::span<const std::byte> bytes, std::span<const uint64_t> sizes);
 
   struct Pending {
     uint32_t id = 0;
@@ -68,6 +82,7 @@ class ColumnWriter {
   std::vector<std::byte> content_;
   std::vector<std::byte> rows_;
   Pending pending_;
+  std::vector<v1::Encoding> required_;
 };
 
 /// Opens columns again. Everything is checked: sizes before allocating, each column consumed to its last byte.
@@ -81,6 +96,10 @@ class ColumnReader {
   bool Numbers(uint32_t id, uint32_t of, size_t count, std::vector<uint64_t>& out) const;
   /// A column of bytes; empty where absent. Valid as long as this object is unchanged. False on another encoding.
   bool Bytes(uint32_t id, uint32_t of, std::span<const std::byte>& out) const;
+  /// The bytes of a column as they stand; false if it is absent or has another encoding. Valid like Bytes().
+  bool Encoded(uint32_t id, uint32_t of, v1::Encoding encoding, std::span<const std::byte>& out) const;
+  /// Whether the encoding is named as one to be known.
+  bool requires_known(v1::Encoding encoding) const { return (required_ >> encoding & 1) != 0; }
   /// A column of numbers whose count only its reader will know; zeros without end where it is absent. Valid like
   /// Bytes().
   bool Cursor(uint32_t id, uint32_t of, NumberCursor& out) const;
@@ -101,6 +120,7 @@ class ColumnReader {
   std::vector<std::byte> content_;
   std::vector<std::byte> rows_;  // of columns that stood transposed
   std::vector<Column> columns_;  // by key
+  uint32_t required_ = 0;        // a bit per encoding
 };
 
 }  // namespace etwpipe::etwp

@@ -85,7 +85,7 @@ void TableWriter::Write(uint32_t context, LayoutField::Text text, ColumnWriter& 
       const auto* from = reinterpret_cast<const std::byte*>(entry.data());
       bytes.insert(bytes.end(), from, from + entry.size());
     }
-    columns.EndBytes();
+    columns.EndRows(sizes);
     return;
   }
   std::string content;
