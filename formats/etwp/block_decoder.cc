@@ -61,8 +61,8 @@ struct KindCursor {
   std::span<const std::byte> payload;
 
   bool at_end() const {
-    return extended_counts.at_end() && extended_parts.at_end() && extended_sizes.at_end() &&
-           extended.empty() && forms.at_end() && payload_sizes.at_end() && payload.empty();
+    return extended_counts.at_end() && extended_parts.at_end() && extended_sizes.at_end() && extended.empty() &&
+           forms.at_end() && payload_sizes.at_end() && payload.empty();
   }
 };
 
@@ -199,6 +199,7 @@ class BlockDecoder::Decoding {
       CpuState& state = states[row.cpu];
       row.timestamp = static_cast<int64_t>(event.timestamp);
       state.facts.timestamp = event.timestamp;
+      state.facts.cpu = event.cpu;
 
       std::memcpy(to, kind.header().data(), kind.header_size());
       if (kind.has(Slot::FIELD_TIMESTAMP)) StoreAt<int64_t>(to, kind.slot(Slot::FIELD_TIMESTAMP), row.timestamp);

@@ -49,7 +49,7 @@ struct SlotColumn {
     NumberEncoder& numbers = columns.numbers();
     if (numbers.Choose(differences).cost < numbers.Choose(values).cost) {
       columns.AddNumbers(column, 0, differences, kSinceThread);
-      columns.Require(v1::ENCODING_BY_THREAD);
+      columns.Require(v1::ENCODING_PREDICTIONS);
     } else {
       columns.AddNumbers(column, 0, values);
     }
@@ -169,6 +169,7 @@ void BlockEncoder::AddPayloads(std::span<const BlockRow> rows, const v1::Block& 
       state.facts.pid = LoadAt<uint32_t>(row.record, kind.slot(Slot::FIELD_PID));
     }
     state.facts.timestamp = static_cast<uint64_t>(row.timestamp);
+    state.facts.cpu = row.cpu;
     if (kind.extended()) AddExtended(row, extended_[kind_index_[i]]);
     if (kind.layout() != nullptr) {
       const size_t begin = kind.header_size() + row.extended_size;

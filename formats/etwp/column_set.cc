@@ -162,14 +162,12 @@ Status ColumnWriter::Finish(int level, Compressor& compressor, v1::Columns& out)
 
 std::optional<DecodeError> ColumnReader::Open(const v1::Columns& columns) {
   columns_.clear();
-  required_ = 0;
   const auto bad = [](std::string reason) { return DecodeError{DiagnosticId::kArchiveFrameBad, std::move(reason)}; };
   for (const uint32_t encoding : columns.encodings()) {
     if (!IsKnownEncoding(encoding)) {
       return DecodeError{DiagnosticId::kArchiveEncodingUnknown,
                          fmt::format("it uses encoding {}, which this version does not know", encoding)};
     }
-    required_ |= uint32_t{1} << encoding;
   }
   const size_t size = columns.content_length();
   if (size > kMaxContent) return bad(fmt::format("it declares {} bytes of columns", size));

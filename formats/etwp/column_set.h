@@ -98,8 +98,6 @@ class ColumnReader {
   bool Bytes(uint32_t id, uint32_t of, std::span<const std::byte>& out) const;
   /// The bytes of a column as they stand; false if it is absent or has another encoding. Valid like Bytes().
   bool Encoded(uint32_t id, uint32_t of, v1::Encoding encoding, std::span<const std::byte>& out) const;
-  /// Whether the encoding is named as one to be known.
-  bool requires_known(v1::Encoding encoding) const { return (required_ >> encoding & 1) != 0; }
   /// A column of numbers whose count only its reader will know; zeros without end where it is absent. Valid like
   /// Bytes().
   bool Cursor(uint32_t id, uint32_t of, NumberCursor& out) const;
@@ -120,7 +118,6 @@ class ColumnReader {
   std::vector<std::byte> content_;
   std::vector<std::byte> rows_;  // of columns that stood transposed
   std::vector<Column> columns_;  // by key
-  uint32_t required_ = 0;        // a bit per encoding
 };
 
 }  // namespace etwpipe::etwp

@@ -98,7 +98,7 @@ class NumberCursor {
 
 /// Whether this version can read it.
 constexpr bool IsKnownEncoding(uint32_t encoding) {
-  return encoding >= v1::ENCODING_BYTES && encoding <= v1::ENCODING_BY_THREAD;
+  return encoding >= v1::ENCODING_BYTES && encoding <= v1::ENCODING_PREDICTIONS;
 }
 
 }  // namespace etwpipe::etwp

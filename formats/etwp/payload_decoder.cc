@@ -18,10 +18,16 @@ bool PayloadDecoder::CheckPrediction(const PayloadLayout& layout, size_t index, 
   if (prediction == kPaired) return field.pair;
   if (field.repeated) return false;
   if (prediction == kFromRow || prediction == kFromNearest) return layout.key != 0 && index >= layout.key;
+  const auto single = [&](size_t other) { return layout.fields[other].number() && !layout.fields[other].repeated; };
+  if (prediction >= kFromProcessor) {
+    const uint32_t other = prediction - kFromProcessor;
+    return other == index || (field.number() && other < layout.fields.size() && single(other));
+  }
   if (!field.number()) return false;
+  if (prediction == kFromEnd) return index + 1 < layout.fields.size() && single(index + 1);
   if (prediction < kFromField) return prediction <= kFromPid;
   const uint32_t other = prediction - kFromField;
-  return other < index && layout.fields[other].number() && !layout.fields[other].repeated;
+  return other < index && single(other);
 }
 
 bool PayloadDecoder::Start(std::span<const PayloadLayout* const> layouts, std::span<const uint32_t> numbers,
@@ -33,6 +39,7 @@ bool PayloadDecoder::Start(std::span<const PayloadLayout* const> layouts, std::s
   for (size_t i = 0; i < layouts.size(); ++i) {
     Kind& kind = kinds_[i];
     kind.layout = layouts[i];
+    kind.by_processor = false;
     if (kind.layout == nullptr) {
       kind.fields.clear();
       continue;
@@ -54,6 +61,11 @@ bool PayloadDecoder::Start(std::span<const PayloadLayout* const> layouts, std::s
         state_.UseRows(i, column.prediction == kFromNearest);
       }
       if (column.prediction == kFromLast && !field.repeated) state_.UseLast(field.context);
+      if (column.prediction == kFromEnd) {
+        state_.UseLast(field.context);
+        state_.UseLast(kind.layout->fields[f + 1].context);
+      }
+      kind.by_processor |= column.prediction >= kFromProcessor;
       if (field.number() || field.is_struct()) continue;
       const auto [found, added] = tables_.try_emplace({field.context, field.text});
       if (added && !found->second.Open(field.context, field.text, columns)) return false;
@@ -82,8 +94,13 @@ bool PayloadDecoder::Next(size_t kind, const HeaderFacts& facts, std::byte* to, 
   at_ = 0;
   steps_ = 0;
   values_.assign(layout.fields.size(), 0);
+  if (at_kind_->by_processor) {
+    before_ = state_.OnProcessor(kind, facts.cpu);
+    if (before_.empty()) return false;
+  }
   if (!Range(0, layout.fields.size())) return false;
   state_.Update(kind, values_, row_);
+  if (at_kind_->by_processor) std::copy(values_.begin(), values_.end(), before_.begin());
   return true;
 }
 
@@ -191,7 +208,10 @@ uint64_t PayloadDecoder::Predicted(size_t index, uint32_t prediction) const {
     case kFromPrevious: return facts_.previous_timestamp;
     case kFromTid: return facts_.tid;
     case kFromPid: return facts_.pid;
-    default: return values_[prediction - kFromField];
+    case kFromEnd: return state_.last(field.context) + state_.last(at_kind_->layout->fields[index + 1].context);
+    default:
+      if (prediction >= kFromProcessor) return before_[prediction - kFromProcessor];
+      return values_[prediction - kFromField];
   }
 }
 

@@ -40,6 +40,7 @@ class PayloadDecoder {
   };
   struct Kind {
     const PayloadLayout* layout = nullptr;
+    bool by_processor = false;  // a column predicts from the payload before on the processor
     std::vector<FieldColumn> fields;
   };
 
@@ -69,6 +70,7 @@ class PayloadDecoder {
   HeaderFacts facts_;
   std::span<uint64_t> row_;
   std::span<const uint64_t> below_;
+  std::span<uint64_t> before_;    // on the processor
   std::vector<uint64_t> second_;  // the second array of a pair, between the two
   std::byte* to_ = nullptr;
   size_t room_ = 0;

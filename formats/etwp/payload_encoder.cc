@@ -1,6 +1,7 @@
 #include "formats/etwp/payload_encoder.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace etwpipe::etwp {
 namespace {
@@ -22,11 +23,14 @@ void PayloadEncoder::Start(std::span<const PayloadLayout* const> layouts, std::s
   state_.Start(layouts, PredictionState::Keep::kAll);
   state_.Prepare();
   tables_.clear();
+  processor_values_ = 0;
   kinds_.resize(layouts.size());
   for (size_t i = 0; i < layouts.size(); ++i) {
     Kind& kind = kinds_[i];
     kind.layout = layouts[i];
     kind.facts.clear();
+    kind.before.clear();
+    kind.last_of_cpu.clear();
     kind.fields.clear();
     if (layouts[i] == nullptr) continue;
     kind.fields.resize(layouts[i]->fields.size());
@@ -49,6 +53,10 @@ uint64_t PayloadEncoder::Add(size_t kind_index, std::span<const std::byte> paylo
   const PayloadLayout& layout = *kind.layout;
   if (!splitter_.Split(layout, payload)) return 1;
   kind.facts.push_back(facts);
+  if (facts.cpu >= kind.last_of_cpu.size()) kind.last_of_cpu.resize(size_t{facts.cpu} + 1);
+  uint32_t& last_of_cpu = kind.last_of_cpu[facts.cpu];
+  if (last_of_cpu == 0) processor_values_ += kind.fields.size();
+  kind.before.push_back(std::exchange(last_of_cpu, static_cast<uint32_t>(kind.facts.size())));
   scalars_.assign(layout.fields.size(), 0);
   for (size_t i = 0; i < kind.fields.size(); ++i) {
     kind.fields[i].previous = 0;
@@ -128,7 +136,18 @@ void PayloadEncoder::AddPredicted(const Kind& kind, size_t index, uint32_t predi
     case kFromPrevious: add([&](size_t at) { return kind.facts[at].previous_timestamp; }); break;
     case kFromTid: add([&](size_t at) { return kind.facts[at].tid; }); break;
     case kFromPid: add([&](size_t at) { return kind.facts[at].pid; }); break;
+    case kFromEnd: {
+      const auto& sizes = kind.fields[index + 1].last;
+      add([&](size_t at) { return column.last[at] + sizes[at]; });
+      break;
+    }
     default: {
+      if (prediction >= kFromProcessor) {
+        const FieldColumn& other = kind.fields[prediction - kFromProcessor];
+        const auto stored = [&](uint64_t value) { return other.table == nullptr ? value : (value >> 1) + 1; };
+        add([&](size_t at) { return kind.before[at] == 0 ? 0 : stored(other.values[kind.before[at] - 1]); });
+        break;
+      }
       const auto& other = kind.fields[prediction - kFromField].values;
       add([&](size_t at) { return other[at]; });
     }
@@ -142,12 +161,26 @@ std::pair<uint32_t, size_t> PayloadEncoder::ChoosePrediction(const Kind& kind, s
   std::vector<uint32_t> candidates = {kNoPrediction, kFromLast};
   // A reader has all rows of a table or takes their number for damage.
   if (column.row.size() == count && !state_.overflowed()) candidates.insert(candidates.end(), {kFromRow, kFromNearest});
+  const bool processors = !field.repeated && processor_values_ <= PredictionState::kMaxRowValues;
+  if (processors) candidates.push_back(static_cast<uint32_t>(kFromProcessor + index));
   if (field.number() && !field.repeated) {
+    const auto& fields = kind.layout->fields;
+    const auto alike = [&](size_t i) {
+      return fields[i].number() && !fields[i].repeated && fields[i].width == field.width;
+    };
+    if (index + 1 < fields.size() && fields[index + 1].number() && !fields[index + 1].repeated) {
+      candidates.push_back(kFromEnd);
+    }
+    if (processors && index + 1 < fields.size() && alike(index + 1)) {
+      candidates.push_back(static_cast<uint32_t>(kFromProcessor + index + 1));
+    }
+    if (processors && index > 0 && alike(index - 1)) {
+      candidates.push_back(static_cast<uint32_t>(kFromProcessor + index - 1));
+    }
     if (field.width == 8) candidates.insert(candidates.end(), {kFromTimestamp, kFromPrevious});
     if (field.width == 4) candidates.insert(candidates.end(), {kFromTid, kFromPid});
     for (size_t i = index, taken = 0; i-- > 0 && taken < kMaxFieldCandidates;) {
-      const auto& other = kind.layout->fields[i];
-      if (!other.number() || other.repeated || other.width != field.width) continue;
+      if (!alike(i)) continue;
       candidates.push_back(static_cast<uint32_t>(kFromField + i));
       ++taken;
     }
@@ -218,6 +251,7 @@ void PayloadEncoder::WriteKind(size_t kind_index, uint32_t number, ColumnWriter&
     column_.clear();
     AddPredicted(kind, index, prediction, 0, column.values.size());
     columns.AddNumbers(v1::COLUMN_FIELD, of, column_, prediction);
+    if (IsLaterPrediction(prediction)) columns.Require(v1::ENCODING_PREDICTIONS);
   }
 }
 

@@ -44,7 +44,9 @@ class PayloadEncoder {
   struct Kind {
     const PayloadLayout* layout = nullptr;
     std::vector<FieldColumn> fields;
-    std::vector<HeaderFacts> facts;  // per payload that has fields
+    std::vector<HeaderFacts> facts;     // per payload that has fields
+    std::vector<uint32_t> before;       // per such payload the one before on its processor, counted from 1; 0 for none
+    std::vector<uint32_t> last_of_cpu;  // by processor, the same
   };
 
   /// Appends what stands in the column of the field for values [begin, end), told from the prediction.
@@ -57,6 +59,7 @@ class PayloadEncoder {
   PredictionState state_;
   std::vector<Kind> kinds_;
   Tables<TableWriter> tables_;
+  size_t processor_values_ = 0;  // that a reader would keep per kind and processor
   std::vector<uint64_t> scalars_;
   std::vector<uint64_t> column_;
 };

@@ -27,6 +27,8 @@ void PredictionState::Start(std::span<const PayloadLayout* const> layouts, Keep 
   last_.clear();
   kinds_.assign(layouts.size(), {});
   tables_.clear();
+  processor_rows_ = {};
+  processor_values_.clear();
   row_values_ = 0;
   overflowed_ = false;
   uint32_t contexts = 0;
@@ -95,6 +97,19 @@ std::span<const uint64_t> PredictionState::Below(size_t kind, uint64_t key) cons
   if (found == table.sorted.begin()) return {};
   --found;
   return std::span(table.values).subspan(found->second, table.stride);
+}
+
+std::span<uint64_t> PredictionState::OnProcessor(size_t kind, uint16_t cpu) {
+  const size_t fields = kinds_[kind].layout->fields.size();
+  const uint64_t key = uint64_t{kind} << 16 | cpu;
+  uint32_t place = processor_rows_.Find(key);
+  if (place == KeyIndex::kNone) {
+    if (processor_values_.size() + fields > kMaxRowValues) return {};
+    place = static_cast<uint32_t>(processor_values_.size());
+    processor_rows_.Add(key, place);
+    processor_values_.resize(processor_values_.size() + fields);
+  }
+  return std::span(processor_values_).subspan(place, fields);
 }
 
 void PredictionState::Update(size_t kind, std::span<const uint64_t> values, std::span<uint64_t> row) {

@@ -15,16 +15,21 @@ namespace etwpipe::etwp {
 /// ColumnDirectory.prediction of a column of fields.
 enum Prediction : uint32_t {
   kNoPrediction = 0,
-  kFromLast = 1,       ///< the last value of the context; in an array the element before in the same payload
-  kFromRow = 2,        ///< the value in the row with the same key
-  kFromTimestamp = 3,  ///< the timestamp of the event
-  kFromPrevious = 4,   ///< the timestamp of the event before on the processor
-  kFromTid = 5,        ///< the thread that the event names or else the last one named on its processor
-  kFromPid = 6,        ///< its process
-  kPaired = 7,         ///< with the next field, which is such an array too: elements in turn (FORMAT.md, "Pairs")
-  kFromNearest = 8,    ///< the value in the row with the largest key below this one's
-  kFromField = 16,     ///< this and above: the value of field n - 16 of the same payload
+  kFromLast = 1,          ///< the last value of the context; in an array the element before in the same payload
+  kFromRow = 2,           ///< the value in the row with the same key
+  kFromTimestamp = 3,     ///< the timestamp of the event
+  kFromPrevious = 4,      ///< the timestamp of the event before on the processor
+  kFromTid = 5,           ///< the thread that the event names or else the last one named on its processor
+  kFromPid = 6,           ///< its process
+  kPaired = 7,            ///< with the next field, which is such an array too: elements in turn (FORMAT.md, "Pairs")
+  kFromNearest = 8,       ///< the value in the row with the largest key below this one's
+  kFromEnd = 9,           ///< the last value of the context plus that of the next field's: where what was last ended
+  kFromField = 16,        ///< this and above: the value of field n - 16 of the same payload
+  kFromProcessor = 2048,  ///< and above: of field n - 2048 in the payload before of the kind on the processor
 };
+
+/// Whether readers of the first days did not know it: their writers name v1::ENCODING_PREDICTIONS.
+constexpr bool IsLaterPrediction(uint32_t prediction) { return prediction == kFromEnd || prediction >= kFromProcessor; }
 
 /// What the header of an event says, for predictions of its payload.
 struct HeaderFacts {
@@ -32,6 +37,7 @@ struct HeaderFacts {
   uint64_t previous_timestamp = 0;  ///< of the event before on the processor, 0 for the first of the block
   uint64_t tid = 0;
   uint64_t pid = 0;
+  uint16_t cpu = 0;
 };
 
 /// From keys to places, by open addressing. Places are below 2^32 - 1.
@@ -67,7 +73,7 @@ class KeyIndex {
 /// Memory of values by context and by key. Starts anew with each block.
 class PredictionState {
  public:
-  /// Rows hold at most this many values together.
+  /// Rows hold at most this many values together, and as many are kept per processor.
   static constexpr size_t kMaxRowValues = size_t{1} << 22;
 
   /// What is kept: writers look at everything, readers at what UseRows() and UseLast() name.
@@ -81,6 +87,9 @@ class PredictionState {
   std::span<uint64_t> Row(size_t kind, uint64_t key);
   /// The row with the largest key below that one; empty if there is none.
   std::span<const uint64_t> Below(size_t kind, uint64_t key) const;
+  /// The values by field of the payload before of the kind on the processor: zeros if there is none, made if it is new;
+  /// empty if there is no room. Valid until the next call.
+  std::span<uint64_t> OnProcessor(size_t kind, uint16_t cpu);
   /// Whether a row was left out.
   bool overflowed() const { return overflowed_; }
   /// Rows of the kind's table are used, with `nearest` also those below. Before Prepare().
@@ -121,6 +130,8 @@ class PredictionState {
   std::vector<bool> last_used_;
   std::vector<Kind> kinds_;
   std::vector<KeyTable> tables_;
+  KeyIndex processor_rows_;  // by kind and processor, to the place in processor_values_
+  std::vector<uint64_t> processor_values_;
   size_t row_values_ = 0;
   bool overflowed_ = false;
 };

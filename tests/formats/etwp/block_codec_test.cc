@@ -101,8 +101,8 @@ TEST_F(BlockCodec, AWalkTellsOfTheSameEventsAndEndsWhereItIsTold) {
   ExpectSame(trace.events, decoded);
 }
 
-// Payloads of one size, of a kind without a schema: counters suit columns by place, noise does not.
-TEST_F(BlockCodec, PayloadsOfOneSizeAreRows) {
+// Payloads of one or two sizes, of a kind without a schema: counters suit columns by place, noise does not.
+TEST_F(BlockCodec, PayloadsAreRows) {
   for (const bool counters : {true, false}) {
     for (const bool equal : {true, false}) {
       std::mt19937 random(9);
@@ -127,8 +127,9 @@ TEST_F(BlockCodec, PayloadsOfOneSizeAreRows) {
       v1::Block block;
       ASSERT_TRUE(encoder_.Encode(events_, 3, block).ok());
       const auto& used = block.columns().encodings();
-      EXPECT_EQ(std::find(used.begin(), used.end(), uint32_t{v1::ENCODING_TRANSPOSED}) != used.end(),
-                counters && equal);
+      const auto uses = [&](uint32_t encoding) { return std::find(used.begin(), used.end(), encoding) != used.end(); };
+      EXPECT_EQ(uses(v1::ENCODING_TRANSPOSED), counters && equal);
+      EXPECT_EQ(uses(v1::ENCODING_GROUPED), counters && !equal);
       DecodedBlock decoded;
       ASSERT_FALSE(Decode(block, decoded));
       ExpectSame(events, decoded);
@@ -157,6 +158,37 @@ TEST_F(BlockCodec, ConsecutiveIdsOfACpuAreFree) {
   ASSERT_TRUE(columns.Numbers(v1::COLUMN_INSTANCE_ID, 0, events.size(), ids));
   EXPECT_NE(ids[0], 0u);
   EXPECT_TRUE(std::all_of(ids.begin() + 1, ids.end(), [](uint64_t id) { return id == 0; }));
+}
+
+// Times that only grow thread by thread, while threads change all the time.
+TEST_F(BlockCodec, ProcessorTimesAreToldByThread) {
+  std::mt19937 random(10);
+  std::vector<OwnedEvent> events;
+  uint32_t kernel[50];
+  for (auto& time : kernel) time = static_cast<uint32_t>(random());
+  for (uint32_t i = 0; i < 2'000; ++i) {
+    const auto thread = static_cast<uint32_t>(random() % 50);
+    kernel[thread] += static_cast<uint32_t>(random() % 2);
+    etl::SystemFields fields;
+    fields.timestamp = i;
+    fields.tid = 1'000 + thread;
+    fields.pid = thread / 8;
+    fields.kernel_time = kernel[thread];
+    OwnedEvent event{MakeInstanceId(0, 3, 72 + uint64_t{i} * 32), i, 2, std::vector<std::byte>(40), {}};
+    ASSERT_NE(etl::WriteRecord(event.record, fields, std::vector<std::byte>(8)), 0u);
+    events.push_back(std::move(event));
+  }
+  Load(events);
+  v1::Block block;
+  ASSERT_TRUE(encoder_.Encode(events_, 3, block).ok());
+  ColumnReader columns;
+  ASSERT_FALSE(columns.Open(block.columns()));
+  EXPECT_EQ(columns.PredictionOf(v1::COLUMN_KERNEL_TIME, 0), 1u);
+  const auto& used = block.columns().encodings();
+  EXPECT_NE(std::find(used.begin(), used.end(), uint32_t{v1::ENCODING_PREDICTIONS}), used.end());
+  DecodedBlock decoded;
+  ASSERT_FALSE(Decode(block, decoded));
+  ExpectSame(events, decoded);
 }
 
 TEST_F(BlockCodec, MissingDictionaryEntryIsAnErrorNotAnEvent) {

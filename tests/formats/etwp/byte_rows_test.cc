@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <random>
 #include <string>
-#include <utility>
 
 #include "formats/etwp/column_set.h"
 
@@ -42,6 +41,58 @@ TEST(ByteRows, PlacesStandTogether) {
   EXPECT_TRUE(std::equal(places.begin(), places.end(), std::begin(expected), std::end(expected)));
 }
 
+NumberCursor CursorOf(const std::vector<uint64_t>& sizes, std::vector<std::byte>& bytes) {
+  bytes.clear();
+  NumberEncoder::Write(sizes, v1::ENCODING_VARINT, bytes);
+  NumberCursor cursor;
+  EXPECT_TRUE(cursor.Open(v1::ENCODING_VARINT, bytes));
+  return cursor;
+}
+
+TEST(ByteRows, RowsOfManySizesComeBack) {
+  std::mt19937 random(4);
+  for (const uint32_t most : {1, 2, 7, 300}) {
+    std::vector<uint64_t> sizes(500);
+    size_t total = 0;
+    for (auto& size : sizes) total += size = random() % most;
+    const auto bytes = RandomBytes(total, most);
+    std::vector<std::byte> groups;
+    WriteGrouped(bytes, sizes, groups);
+    ASSERT_EQ(groups.size(), total);
+    std::vector<std::byte> kept;
+    std::vector<std::byte> back = {std::byte{42}};
+    ASSERT_TRUE(ReadGrouped(groups, CursorOf(sizes, kept), back));
+    EXPECT_EQ(back.front(), std::byte{42});
+    EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), back.begin() + 1, back.end()));
+  }
+}
+
+TEST(ByteRows, RowsOfOneSizeStandTogether) {
+  const std::byte rows[] = {std::byte{1}, std::byte{10}, std::byte{7}, std::byte{2}, std::byte{20}, std::byte{8}};
+  std::vector<std::byte> groups;
+  WriteGrouped(rows, std::vector<uint64_t>{2, 0, 1, 2, 1}, groups);
+  const std::byte expected[] = {std::byte{7}, std::byte{8}, std::byte{1}, std::byte{2}, std::byte{10}, std::byte{20}};
+  EXPECT_TRUE(std::equal(groups.begin(), groups.end(), std::begin(expected), std::end(expected)));
+}
+
+TEST(ByteRows, SizesThatDoNotFitAreRefused) {
+  const auto bytes = RandomBytes(10, 5);
+  const auto refused = [&](const std::vector<uint64_t>& sizes) {
+    std::vector<std::byte> kept;
+    std::vector<std::byte> back;
+    return !ReadGrouped(bytes, CursorOf(sizes, kept), back) && back.empty();
+  };
+  EXPECT_FALSE(refused({4, 6}));
+  EXPECT_FALSE(refused({4, 6, 5}));  // whoever takes the rows sees that there is one size too many
+  EXPECT_TRUE(refused({}));
+  EXPECT_TRUE(refused({4, 5}));
+  EXPECT_TRUE(refused({4, 7}));
+  EXPECT_TRUE(refused({~uint64_t{0}, 11}));
+  // Zeros without end.
+  std::vector<std::byte> back;
+  EXPECT_FALSE(ReadGrouped(bytes, NumberCursor(), back));
+}
+
 TEST(ByteRows, WhatCannotBeRowsIsRefused) {
   const auto refused = [](std::vector<std::byte> bytes) {
     std::vector<std::byte> back;
@@ -61,7 +112,8 @@ TEST(ByteRows, WhatCannotBeRowsIsRefused) {
 
 // A directory that says nonsense of rows; the column between them is numbers.
 TEST(ByteRows, AColumnOfRowsIsCheckedWhenItIsOpened) {
-  const auto open = [](std::vector<uint8_t> first, ColumnReader& reader) {
+  const auto open = [](std::vector<uint8_t> first, ColumnReader& reader,
+                       v1::Encoding first_encoding = v1::ENCODING_TRANSPOSED) {
     v1::ColumnDirectory directory;
     std::string content;
     const auto add = [&](uint32_t id, v1::Encoding encoding, const std::vector<uint8_t>& bytes) {
@@ -71,7 +123,7 @@ TEST(ByteRows, AColumnOfRowsIsCheckedWhenItIsOpened) {
       directory.add_length(static_cast<uint32_t>(bytes.size()));
       content.append(bytes.begin(), bytes.end());
     };
-    add(1, v1::ENCODING_TRANSPOSED, first);
+    add(1, first_encoding, first);
     add(2, v1::ENCODING_VARINT, {5, 6});
     add(3, v1::ENCODING_TRANSPOSED, {2, 1, 3, 2, 4});
     const std::string head = directory.SerializeAsString();
@@ -86,6 +138,8 @@ TEST(ByteRows, AColumnOfRowsIsCheckedWhenItIsOpened) {
   EXPECT_TRUE(open({0, 1, 2}, reader));
   EXPECT_TRUE(open({2, 1, 2, 3}, reader));
   EXPECT_TRUE(open({}, reader));
+  // No column says how long rows of this one are.
+  EXPECT_TRUE(open({3, 7, 8, 9}, reader, v1::ENCODING_GROUPED));
   ASSERT_FALSE(open({3, 7, 8, 9}, reader));
   const auto expect_bytes = [&](uint32_t id, std::vector<uint8_t> expected) {
     std::span<const std::byte> bytes;
@@ -103,37 +157,50 @@ TEST(ByteRows, AColumnOfRowsIsCheckedWhenItIsOpened) {
 
 // Counters in rows are smaller by place, random bytes are not; both come back.
 TEST(ByteRows, AColumnOfRowsIsStoredAsItIsSmaller) {
-  constexpr size_t kRow = 12;
-  std::vector<std::byte> counters;
-  for (uint32_t i = 0; i < 2'000; ++i) {
-    for (size_t place = 0; place < kRow; ++place) {
-      counters.push_back(static_cast<std::byte>(place == 0 ? i : place == 4 ? i / 7 : place * 11));
+  struct Case {
+    bool counters;
+    size_t more;  // how much longer every second row is
+    v1::Encoding expected;
+  };
+  for (const Case& test : {Case{true, 0, v1::ENCODING_TRANSPOSED}, Case{true, 3, v1::ENCODING_GROUPED},
+                           Case{false, 0, v1::ENCODING_BYTES}, Case{false, 3, v1::ENCODING_BYTES}}) {
+    std::mt19937 random(1);
+    std::vector<std::byte> bytes;
+    std::vector<uint64_t> sizes;
+    for (uint32_t i = 0; i < 2'000; ++i) {
+      sizes.push_back(12 + i % 2 * test.more);
+      for (size_t place = 0; place < sizes.back(); ++place) {
+        bytes.push_back(static_cast<std::byte>(!test.counters ? random()
+                                               : place == 0   ? i
+                                               : place == 4   ? i / 7
+                                                              : place * 11));
+      }
     }
-  }
-  for (const auto& [bytes, transposed] : {std::pair(counters, true), std::pair(RandomBytes(24'000, 1), false)}) {
-    for (const size_t row : {kRow, size_t{0}}) {
+    for (const v1::ColumnId id : {v1::COLUMN_PAYLOAD, v1::COLUMN_TABLE}) {
       ColumnWriter writer;
-      auto& to = writer.BeginBytes(7, 1);
+      writer.AddNumbers(SizesOf(id), 1, sizes);
+      auto& to = writer.BeginBytes(id, 1);
       to.insert(to.end(), bytes.begin(), bytes.end());
-      writer.EndBytes(row);
-      auto& other = writer.BeginBytes(7, 2);
-      other.push_back(std::byte{9});
+      writer.EndRows(sizes);
+      writer.BeginBytes(id, 2).push_back(std::byte{9});
       writer.EndBytes();
       Compressor compressor;
       v1::Columns columns;
       ASSERT_TRUE(writer.Finish(3, compressor, columns).ok());
-      const bool used = std::find(columns.encodings().begin(), columns.encodings().end(),
-                                  static_cast<uint32_t>(v1::ENCODING_TRANSPOSED)) != columns.encodings().end();
-      EXPECT_EQ(used, transposed && row == kRow);
+      for (const v1::Encoding encoding : {v1::ENCODING_TRANSPOSED, v1::ENCODING_GROUPED}) {
+        const bool used = std::find(columns.encodings().begin(), columns.encodings().end(),
+                                    static_cast<uint32_t>(encoding)) != columns.encodings().end();
+        EXPECT_EQ(used, encoding == test.expected);
+      }
       ColumnReader reader;
       ASSERT_FALSE(reader.Open(columns));
       std::span<const std::byte> back;
-      ASSERT_TRUE(reader.Bytes(7, 1, back));
+      ASSERT_TRUE(reader.Bytes(id, 1, back));
       EXPECT_TRUE(std::equal(back.begin(), back.end(), bytes.begin(), bytes.end()));
-      ASSERT_TRUE(reader.Bytes(7, 2, back));
+      ASSERT_TRUE(reader.Bytes(id, 2, back));
       EXPECT_EQ(back.size(), 1u);
       std::vector<uint64_t> numbers;
-      EXPECT_FALSE(reader.Numbers(7, 1, bytes.size(), numbers));
+      EXPECT_FALSE(reader.Numbers(id, 1, bytes.size(), numbers));
     }
   }
 }

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "formats/etwp/block_decoder.h"
@@ -36,13 +37,16 @@ struct Written {
   std::vector<uint64_t> forms;
 };
 
+// Of the event with that number.
+HeaderFacts FactsOf(size_t i) { return {1000 + i, 900 + i, 4, 8, static_cast<uint16_t>(i / 3 % 4)}; }
+
 Written Write(const PayloadLayout& layout, const std::vector<std::vector<std::byte>>& payloads, Effort effort) {
   PayloadEncoder encoder;
   const PayloadLayout* layouts[] = {&layout};
   encoder.Start(layouts);
   Written written;
   for (size_t i = 0; i < payloads.size(); ++i) {
-    written.forms.push_back(encoder.Add(0, payloads[i], {1000 + i, 900 + i, 4, 8}));
+    written.forms.push_back(encoder.Add(0, payloads[i], FactsOf(i)));
   }
   ColumnWriter columns;
   columns.numbers().set_effort(effort);
@@ -65,7 +69,7 @@ void ExpectBack(const PayloadLayout& layout, const std::vector<std::vector<std::
   std::vector<std::byte> out(70'000);
   for (size_t i = 0; i < payloads.size(); ++i) {
     if (written.forms[i] == 1) continue;
-    ASSERT_TRUE(decoder.Next(0, {1000 + i, 900 + i, 4, 8}, out.data(), out.size())) << i;
+    ASSERT_TRUE(decoder.Next(0, FactsOf(i), out.data(), out.size())) << i;
     const size_t left = written.forms[i] == 0 ? 0 : written.forms[i] - 1;
     ASSERT_EQ(decoder.size() + left, payloads[i].size()) << i;
     ASSERT_TRUE(std::equal(payloads[i].begin(), payloads[i].end() - static_cast<ptrdiff_t>(left), out.begin())) << i;
@@ -197,6 +201,93 @@ TEST(PayloadCodec, ARowPredictsTheNextOfItsKey) {
   EXPECT_LT(both.columns.content().size(), single.columns.content().size() + 500 * 3);
 }
 
+uint32_t PredictionOf(const v1::Columns& columns, uint32_t field) {
+  ColumnReader reader;
+  EXPECT_FALSE(reader.Open(columns));
+  return reader.PredictionOf(v1::COLUMN_FIELD, 1 | field << 16);
+}
+
+bool NamesPredictions(const v1::Columns& columns) {
+  return std::find(columns.encodings().begin(), columns.encodings().end(),
+                   static_cast<uint32_t>(v1::ENCODING_PREDICTIONS)) != columns.encodings().end();
+}
+
+// Ranges that begin where the last one ended.
+TEST(PayloadCodec, WhereOneEndsTheNextBegins) {
+  const auto layout = LayoutOf("  Base u64\n  Size u32\n  Other u32\n");
+  ASSERT_NE(layout, nullptr);
+  std::mt19937_64 random(6);
+  std::vector<std::vector<std::byte>> payloads;
+  uint64_t base = 0x7FF000000000;
+  for (int i = 0; i < 2'000; ++i) {
+    const auto size = static_cast<uint32_t>(random() % 5'000);
+    payloads.push_back(Payload().Put(base).Put(size).Put(static_cast<uint32_t>(random())));
+    base = base + size;
+  }
+  for (const Effort effort : {Effort::kEstimate, Effort::kTrial}) {
+    const auto written = Write(*layout, payloads, effort);
+    EXPECT_EQ(PredictionOf(written.columns, 0), kFromEnd);
+    EXPECT_TRUE(NamesPredictions(written.columns));
+    ExpectBack(*layout, payloads, written);
+  }
+}
+
+// As with context switches: the thread that is left is the one that was switched to before on the processor.
+TEST(PayloadCodec, APayloadKnowsTheOneBeforeOnItsProcessor) {
+  const auto layout = LayoutOf("  NewThreadId u32\n  OldThreadId u32\n  Name wstr\n");
+  ASSERT_NE(layout, nullptr);
+  std::mt19937_64 random(7);
+  std::vector<std::vector<std::byte>> payloads;
+  uint32_t running[4] = {};
+  std::u16string names[4];
+  for (size_t i = 0; i < 2'000; ++i) {
+    const uint16_t cpu = FactsOf(i).cpu;
+    const auto thread = static_cast<uint32_t>(random() % 3'000);
+    if (random() % 20 == 0) names[cpu] = std::u16string(1, static_cast<char16_t>('a' + random() % 26));
+    payloads.push_back(Payload().Put(thread).Put(running[cpu]).Wide(names[cpu]));
+    running[cpu] = thread;
+  }
+  for (const Effort effort : {Effort::kEstimate, Effort::kTrial}) {
+    const auto written = Write(*layout, payloads, effort);
+    EXPECT_EQ(PredictionOf(written.columns, 1), kFromProcessor + 0);
+    EXPECT_EQ(PredictionOf(written.columns, 2), kFromProcessor + 2);
+    EXPECT_TRUE(NamesPredictions(written.columns));
+    ExpectBack(*layout, payloads, written);
+  }
+}
+
+// A column's prediction changed to any other: other payloads or an error.
+TEST(PayloadCodec, PredictionsThatAFieldCannotHaveAreRefused) {
+  const auto layout = LayoutOf("  A u32\n  B u32\n  Name wstr\n  C u64\n  Rest[*] u16\n");
+  ASSERT_NE(layout, nullptr);
+  const std::vector<std::vector<std::byte>> payloads(3, Payload().Put(7u).Put(8u).Wide(u"x").Put(uint64_t{9}));
+  const auto start = [&](uint32_t field, uint32_t prediction) {
+    ColumnWriter writer;
+    writer.AddNumbers(v1::COLUMN_FIELD, 1 | field << 16, std::vector<uint64_t>{1, 2, 3}, prediction);
+    Compressor compressor;
+    v1::Columns columns;
+    EXPECT_TRUE(writer.Finish(3, compressor, columns).ok());
+    ColumnReader reader;
+    EXPECT_FALSE(reader.Open(columns));
+    PayloadDecoder decoder;
+    const PayloadLayout* layouts[] = {layout.get()};
+    const uint32_t numbers[] = {1};
+    return decoder.Start(layouts, numbers, reader);
+  };
+  EXPECT_TRUE(start(0, kFromEnd));
+  EXPECT_FALSE(start(1, kFromEnd));  // text comes next
+  EXPECT_FALSE(start(2, kFromEnd));
+  EXPECT_FALSE(start(3, kFromEnd));  // an array comes next
+  EXPECT_FALSE(start(4, kFromEnd));
+  EXPECT_FALSE(start(0, 10));
+  for (const uint32_t other : {0u, 1u, 3u}) EXPECT_TRUE(start(0, kFromProcessor + other));
+  for (const uint32_t other : {2u, 4u, 5u, 1'000'000u}) EXPECT_FALSE(start(0, kFromProcessor + other));
+  EXPECT_TRUE(start(2, kFromProcessor + 2));
+  EXPECT_FALSE(start(2, kFromProcessor + 0));
+  EXPECT_FALSE(start(4, kFromProcessor + 4));
+  EXPECT_FALSE(start(4, kFromProcessor + 0));
+}
+
 TEST(PayloadLayout, ComesBackFromItsMessageAndRefusesNonsense) {
   const auto layout = LayoutOf("  Count u16\n  MethodID u64\n  Data[Count] u32\n  Name wstr\n");
   ASSERT_NE(layout, nullptr);
@@ -258,7 +349,7 @@ TEST(PayloadCodec, ChangedColumnsAreErrorsOrOtherPayloads) {
       if (!decoder.Start(layouts, numbers, reader)) continue;
       std::vector<std::byte> out(500);
       for (size_t i = 0; i < payloads.size(); ++i) {
-        if (!decoder.Next(0, {1000 + i, 900 + i, 4, 8}, out.data(), out.size())) break;
+        if (!decoder.Next(0, FactsOf(i), out.data(), out.size())) break;
         ASSERT_LE(decoder.size(), out.size());
       }
     }

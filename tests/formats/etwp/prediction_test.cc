@@ -93,5 +93,27 @@ TEST(PredictionState, LastValuesAreKeptOfContextsInUse) {
   EXPECT_EQ(reader.last(2), 6u);
 }
 
+TEST(PredictionState, PayloadsBeforeAreKeptByKindAndProcessorUpToABound) {
+  const PayloadLayout wide = NumbersLayout(1024);
+  const PayloadLayout narrow = NumbersLayout(2);
+  const PayloadLayout* layouts[] = {&wide, &narrow};
+  PredictionState state;
+  state.Start(layouts, PredictionState::Keep::kUsed);
+  state.Prepare();
+  constexpr uint16_t kRoom = PredictionState::kMaxRowValues / 1024;
+  state.OnProcessor(1, 7)[1] = 5;
+  for (uint16_t cpu = 0; cpu < kRoom - 1; ++cpu) {
+    const auto row = state.OnProcessor(0, cpu);
+    ASSERT_EQ(row.size(), 1024u);
+    EXPECT_EQ(row[1], 0u);
+    row[1] = cpu;
+  }
+  EXPECT_TRUE(state.OnProcessor(0, kRoom).empty());
+  EXPECT_EQ(state.OnProcessor(0, 9)[1], 9u);
+  EXPECT_EQ(state.OnProcessor(1, 7)[1], 5u);
+  state.Start(layouts, PredictionState::Keep::kUsed);
+  EXPECT_EQ(state.OnProcessor(1, 7)[1], 0u);
+}
+
 }  // namespace
 }  // namespace etwpipe::etwp
