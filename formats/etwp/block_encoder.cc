@@ -46,12 +46,13 @@ struct SlotColumn {
   }
   void Write(uint32_t column, ColumnWriter& columns) const {
     if (values.empty()) return;
-    NumberEncoder& numbers = columns.numbers();
-    if (numbers.Choose(differences).cost < numbers.Choose(values).cost) {
-      columns.AddNumbers(column, 0, differences, kSinceThread);
+    const auto told = columns.numbers().Choose(differences);
+    const auto plain = columns.numbers().Choose(values);
+    if (told.cost < plain.cost) {
+      columns.AddNumbers(column, 0, differences, kSinceThread, told.encoding);
       columns.Require(v1::ENCODING_PREDICTIONS);
     } else {
-      columns.AddNumbers(column, 0, values);
+      columns.AddNumbers(column, 0, values, 0, plain.encoding);
     }
   }
 };

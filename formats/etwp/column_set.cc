@@ -65,13 +65,14 @@ void ColumnWriter::Add(uint32_t id, uint32_t of, v1::Encoding encoding, uint32_t
   directory_.add_prediction(prediction);
 }
 
-void ColumnWriter::AddNumbers(uint32_t id, uint32_t of, std::span<const uint64_t> values, uint32_t prediction) {
+void ColumnWriter::AddNumbers(uint32_t id, uint32_t of, std::span<const uint64_t> values, uint32_t prediction,
+                              v1::Encoding chosen) {
   if (values.empty()) return;
-  const auto choice = numbers_.Choose(values);
-  if (choice.encoding == v1::ENCODING_CONSTANT && values.front() == 0 && prediction == 0) return;
+  if (chosen == v1::ENCODING_CONSTANT) chosen = numbers_.Choose(values).encoding;
+  if (chosen == v1::ENCODING_CONSTANT && values.front() == 0 && prediction == 0) return;
   const size_t begin = bytes_.size();
-  NumberEncoder::Write(values, choice.encoding, bytes_);
-  Add(id, of, choice.encoding, prediction, begin);
+  NumberEncoder::Write(values, chosen, bytes_);
+  Add(id, of, chosen, prediction, begin);
 }
 
 std::vector<std::byte>& ColumnWriter::BeginBytes(uint32_t id, uint32_t of) {

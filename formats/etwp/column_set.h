@@ -51,7 +51,9 @@ class ColumnWriter {
  public:
   void Clear();
   /// Adds a column of numbers in the encoding that suits it; nothing if all are zero and nothing is predicted.
-  void AddNumbers(uint32_t id, uint32_t of, std::span<const uint64_t> values, uint32_t prediction = 0);
+  /// `chosen`: what Choose() said of them, if it was asked already; not of a constant.
+  void AddNumbers(uint32_t id, uint32_t of, std::span<const uint64_t> values, uint32_t prediction = 0,
+                  v1::Encoding chosen = v1::ENCODING_CONSTANT);
   /// What chooses the encodings; how much it tries is its owner's business.
   NumberEncoder& numbers() { return numbers_; }
   /// A column of bytes: append to the result, then call one of the three below. An empty column is left out.

@@ -41,12 +41,14 @@ class TimestampBases {
   std::unordered_map<uint64_t, uint64_t> kinds_;
 };
 
-// What Choose() says of a column of `count` values, for all of them.
-size_t WholeCost(std::span<const uint64_t> values, NumberEncoder& numbers) {
-  if (values.empty()) return 0;
+// What Choose() says of a column, with the cost of all its values.
+NumberEncoder::Choice ChooseWhole(std::span<const uint64_t> values, NumberEncoder& numbers) {
+  if (values.empty()) return {};
   size_t looked_at = 0;
   for (const auto& [begin, end] : NumberEncoder::Sample(values.size())) looked_at += end - begin;
-  return numbers.Choose(values).cost * values.size() / looked_at;
+  auto choice = numbers.Choose(values);
+  choice.cost = choice.cost * values.size() / looked_at;
+  return choice;
 }
 
 // The events processor after processor.
@@ -66,8 +68,10 @@ struct Plan {
   struct Timestamps {
     std::vector<uint64_t> values;
     TimestampBase base = kSinceEvent;
+    v1::Encoding encoding = v1::ENCODING_CONSTANT;
   };
   std::vector<uint64_t> kinds;
+  v1::Encoding kind_encoding = v1::ENCODING_CONSTANT;
   std::vector<Timestamps> timestamps;  // per kind
   size_t cost = 0;                     // of both, about, in bytes
 };
@@ -77,7 +81,9 @@ Plan MakePlan(std::span<const OrderedEvent> events, uint64_t first_timestamp, si
   Plan plan;
   plan.kinds.reserve(events.size());
   for (const auto& event : events) plan.kinds.push_back(event.kind);
-  plan.cost = WholeCost(plan.kinds, numbers);
+  const auto choice = ChooseWhole(plan.kinds, numbers);
+  plan.kind_encoding = choice.encoding;
+  plan.cost = choice.cost;
 
   // Per base the values of each kind.
   std::vector<std::vector<uint64_t>> values[std::size(kBases)];
@@ -91,11 +97,13 @@ Plan MakePlan(std::span<const OrderedEvent> events, uint64_t first_timestamp, si
   }
   plan.timestamps.resize(kinds);
   for (size_t kind = 0; kind < kinds; ++kind) {
-    size_t costs[std::size(kBases)];
-    for (const TimestampBase base : kBases) costs[base] = WholeCost(values[base][kind], numbers);
-    const auto best = std::min_element(std::begin(costs), std::end(costs)) - std::begin(costs);
-    plan.timestamps[kind] = {std::move(values[best][kind]), kBases[best]};
-    plan.cost += costs[best];
+    NumberEncoder::Choice choices[std::size(kBases)];
+    for (const TimestampBase base : kBases) choices[base] = ChooseWhole(values[base][kind], numbers);
+    const auto best = std::min_element(std::begin(choices), std::end(choices),
+                                       [](const auto& a, const auto& b) { return a.cost < b.cost; }) -
+                      std::begin(choices);
+    plan.timestamps[kind] = {std::move(values[best][kind]), kBases[best], choices[best].encoding};
+    plan.cost += choices[best].cost;
   }
   return plan;
 }
@@ -158,19 +166,20 @@ void WriteOrder(std::span<const OrderedEvent> events, std::span<const uint32_t> 
   for (const auto& event : events) cpus.push_back(event.cpu);
   std::vector<CpuCount> counts;
   bool merge = false;
-  if (const size_t cpu_cost = WholeCost(cpus, columns.numbers()); cpu_cost * 8 * kEventsPerBit >= events.size()) {
+  const auto cpu_choice = ChooseWhole(cpus, columns.numbers());
+  if (cpu_choice.cost * 8 * kEventsPerBit >= events.size()) {
     const auto grouped = ByProcessor(events, counts);
     std::vector<OrderedEvent> merged;
     MergeProcessors(grouped, counts, merged);
     if (Same(merged, events)) {
       Plan other = MakePlan(grouped, first, kinds.size(), columns.numbers());
-      const size_t cost = plan.cost + cpu_cost;
+      const size_t cost = plan.cost + cpu_choice.cost;
       merge = other.cost + cost / kWorthwhile < cost;
       if (merge) plan = std::move(other);
     }
   }
 
-  columns.AddNumbers(v1::COLUMN_KIND, 0, plan.kinds);
+  columns.AddNumbers(v1::COLUMN_KIND, 0, plan.kinds, 0, plan.kind_encoding);
   if (merge) {
     auto& bytes = columns.BeginBytes(v1::COLUMN_CPU, 0);
     std::vector<uint64_t> numbers;
@@ -178,11 +187,11 @@ void WriteOrder(std::span<const OrderedEvent> events, std::span<const uint32_t> 
     NumberEncoder::Write(numbers, v1::ENCODING_VARINT, bytes);
     columns.EndBytesAs(v1::ENCODING_MERGED);
   } else {
-    columns.AddNumbers(v1::COLUMN_CPU, 0, cpus);
+    columns.AddNumbers(v1::COLUMN_CPU, 0, cpus, 0, cpu_choice.encoding);
   }
   for (size_t kind = 0; kind < kinds.size(); ++kind) {
     const auto& timestamps = plan.timestamps[kind];
-    columns.AddNumbers(v1::COLUMN_TIMESTAMP, kinds[kind], timestamps.values, timestamps.base);
+    columns.AddNumbers(v1::COLUMN_TIMESTAMP, kinds[kind], timestamps.values, timestamps.base, timestamps.encoding);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 #include <unordered_map>
+#include <utility>
 
 namespace etwpipe::etwp {
 namespace {
@@ -169,11 +170,29 @@ NumberEncoder::Choice NumberEncoder::Choose(std::span<const uint64_t> values) {
   if (small) return best;
   try_out(v1::ENCODING_PLANES);
   try_out(v1::ENCODING_FIXED);
-  std::vector<uint64_t> sorted(sample_);
-  std::sort(sorted.begin(), sorted.end());
-  const auto distinct = static_cast<size_t>(std::unique(sorted.begin(), sorted.end()) - sorted.begin());
-  if (distinct * kMinRepeats <= sample_.size()) try_out(v1::ENCODING_DICTIONARY);
+  if (HasRepeats()) try_out(v1::ENCODING_DICTIONARY);
   return best;
+}
+
+// Whether the values of the sample occur kMinRepeats times on average.
+bool NumberEncoder::HasRepeats() {
+  // At most half full, so that a search is short.
+  distinct_.assign(std::bit_ceil(2 * sample_.size()), 0);
+  const size_t mask = distinct_.size() - 1;
+  size_t distinct = 0;
+  bool zero = false;
+  for (const uint64_t value : sample_) {
+    if (value == 0) {
+      distinct += std::exchange(zero, true) ? 0 : 1;
+      continue;
+    }
+    size_t at = (value ^ value >> 32) * 0x9E3779B97F4A7C15u >> 32 & mask;
+    while (distinct_[at] != 0 && distinct_[at] != value) at = (at + 1) & mask;
+    if (distinct_[at] != 0) continue;
+    distinct_[at] = value;
+    if (++distinct * kMinRepeats > sample_.size()) return false;
+  }
+  return distinct * kMinRepeats <= sample_.size();
 }
 
 void NumberEncoder::Write(std::span<const uint64_t> values, v1::Encoding encoding, std::vector<std::byte>& to) {

@@ -46,10 +46,12 @@ class NumberEncoder {
 
  private:
   size_t CostOf(std::span<const std::byte> bytes);
+  bool HasRepeats();
 
   Effort effort_;
   std::unique_ptr<ZSTD_CCtx, size_t (*)(ZSTD_CCtx*)> context_;
   std::vector<uint64_t> sample_;
+  std::vector<uint64_t> distinct_;
   std::vector<std::byte> bytes_;
   std::vector<std::byte> packed_;
   std::array<ByteCounts, 8> planes_;

@@ -154,7 +154,7 @@ void PayloadEncoder::AddPredicted(const Kind& kind, size_t index, uint32_t predi
   }
 }
 
-std::pair<uint32_t, size_t> PayloadEncoder::ChoosePrediction(const Kind& kind, size_t index, NumberEncoder& numbers) {
+PayloadEncoder::Choice PayloadEncoder::ChoosePrediction(const Kind& kind, size_t index, NumberEncoder& numbers) {
   const FieldColumn& column = kind.fields[index];
   const auto& field = kind.layout->fields[index];
   const size_t count = column.values.size();
@@ -197,17 +197,20 @@ std::pair<uint32_t, size_t> PayloadEncoder::ChoosePrediction(const Kind& kind, s
     if (costs.back().first <= kAsGoodAsNone) break;
   }
   std::sort(costs.begin(), costs.end());
-  const auto scaled = [&](std::pair<size_t, uint32_t> choice) {
-    sample(choice.second);
-    return std::pair(choice.second, choice.first * count / column_.size());
-  };
-  if (numbers.effort() == Effort::kEstimate) return scaled(costs.front());
-  if (costs.size() > kTrials) costs.resize(kTrials);
-  for (auto& [cost, prediction] : costs) {
+  const bool estimate = numbers.effort() == Effort::kEstimate;
+  costs.resize(std::min(costs.size(), estimate ? size_t{1} : kTrials));
+  Choice best{.cost = SIZE_MAX};
+  for (const auto& [estimated, prediction] : costs) {
     sample(prediction);
-    cost = numbers.Choose(column_).cost;
+    if (estimate) {
+      best = {prediction, v1::ENCODING_CONSTANT, estimated};
+      continue;
+    }
+    const auto choice = numbers.Choose(column_);
+    if (choice.cost < best.cost) best = {prediction, choice.encoding, choice.cost};
   }
-  return scaled(*std::min_element(costs.begin(), costs.end()));
+  best.cost = best.cost * count / column_.size();
+  return best;
 }
 
 void PayloadEncoder::FillPaired(const Kind& kind, size_t index) {
@@ -232,9 +235,9 @@ void PayloadEncoder::WriteKind(size_t kind_index, uint32_t number, ColumnWriter&
     const uint32_t of = FieldColumnOf(number, index);
     columns.AddNumbers(v1::COLUMN_FIELD_COUNT, of, column.counts);
     if (column.values.empty()) continue;
-    const auto [prediction, cost] = ChoosePrediction(kind, index, columns.numbers());
+    const Choice choice = ChoosePrediction(kind, index, columns.numbers());
     if (kind.layout->fields[index].pair) {
-      const auto [other, other_cost] = ChoosePrediction(kind, index + 1, columns.numbers());
+      const Choice other = ChoosePrediction(kind, index + 1, columns.numbers());
       FillPaired(kind, index);
       const auto parts = NumberEncoder::Sample(column_.size());
       size_t looked_at = 0;
@@ -242,16 +245,16 @@ void PayloadEncoder::WriteKind(size_t kind_index, uint32_t number, ColumnWriter&
       const size_t paired = columns.numbers().effort() == Effort::kEstimate
                                 ? columns.numbers().Estimate(column_)
                                 : columns.numbers().Choose(column_).cost * column_.size() / looked_at;
-      if (paired < cost + other_cost) {
+      if (paired < choice.cost + other.cost) {
         columns.AddNumbers(v1::COLUMN_FIELD, of, column_, kPaired);
         ++index;
         continue;
       }
     }
     column_.clear();
-    AddPredicted(kind, index, prediction, 0, column.values.size());
-    columns.AddNumbers(v1::COLUMN_FIELD, of, column_, prediction);
-    if (IsLaterPrediction(prediction)) columns.Require(v1::ENCODING_PREDICTIONS);
+    AddPredicted(kind, index, choice.prediction, 0, column.values.size());
+    columns.AddNumbers(v1::COLUMN_FIELD, of, column_, choice.prediction, choice.encoding);
+    if (IsLaterPrediction(choice.prediction)) columns.Require(v1::ENCODING_PREDICTIONS);
   }
 }
 

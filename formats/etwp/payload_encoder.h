@@ -51,8 +51,13 @@ class PayloadEncoder {
 
   /// Appends what stands in the column of the field for values [begin, end), told from the prediction.
   void AddPredicted(const Kind& kind, size_t field, uint32_t prediction, size_t begin, size_t end);
-  /// The prediction, and about what the column costs with it.
-  std::pair<uint32_t, size_t> ChoosePrediction(const Kind& kind, size_t field, NumberEncoder& numbers);
+  struct Choice {
+    uint32_t prediction = kNoPrediction;
+    /// ENCODING_CONSTANT where it is not known.
+    v1::Encoding encoding = v1::ENCODING_CONSTANT;
+    size_t cost = 0;  // of the column, about
+  };
+  Choice ChoosePrediction(const Kind& kind, size_t field, NumberEncoder& numbers);
   void FillPaired(const Kind& kind, size_t field);
 
   PayloadSplitter splitter_;
