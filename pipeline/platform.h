@@ -144,5 +144,7 @@ void InstallSignalHandlers(CancelToken* token);
 /// Asks the system to back the heap by large pages, so that a run over a small file is not mostly page faults, and has
 /// the heap keep what is freed, in blocks up to 32 MiB. For the start of a program.
 void UseLargePages();
+/// Gives free memory of the heap back to the system, which UseLargePages() has it keep. Takes some milliseconds.
+void ReturnFreeMemory();
 
 }  // namespace etwpipe

@@ -32,8 +32,11 @@ void UseLargePages() {
   // Above what is free now, or the next free() gives it back.
   mallopt(M_TRIM_THRESHOLD, 2 * kHeap);
 }
+
+void ReturnFreeMemory() { malloc_trim(0); }
 #else
 void UseLargePages() {}
+void ReturnFreeMemory() {}
 #endif
 
 }  // namespace etwpipe

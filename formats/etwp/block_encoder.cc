@@ -14,6 +14,7 @@
 #include "formats/schema/extended_items.h"
 #include "pipeline/batch.h"
 #include "pipeline/byte_reader.h"
+#include "pipeline/platform.h"
 
 namespace etwpipe::etwp {
 namespace {
@@ -22,6 +23,8 @@ using v1::Slot;
 
 // Kinds of a block that are found at fault one by one, each by writing the block again.
 constexpr size_t kMaxRetries = 4;
+// Records of a block whose memory is worth the time to give it back to the system.
+constexpr uint64_t kLargeBlock = 8 << 20;
 
 const RecordTemplate& RawTemplate() {
   static const RecordTemplate raw;
@@ -178,6 +181,7 @@ void BlockEncoder::AddPayloads(std::span<const BlockRow> rows, const v1::Block& 
     }
     state.facts.previous_timestamp = state.facts.timestamp;
   }
+  payloads_.EndPayloads();
   for (size_t kind = 0; kind < layouts.size(); ++kind) {
     if (layouts[kind] != nullptr) payloads_.WriteKind(kind, block.kinds(static_cast<int>(kind)), columns_);
   }
@@ -319,6 +323,7 @@ Status BlockEncoder::EncodeOnce(BlockEvents& events, std::span<const uint32_t> r
   block.set_first_event(events.first_event);
   block.set_events(static_cast<uint32_t>(rows.size()));
   block.set_record_bytes(bytes);
+  large_ = bytes >= kLargeBlock;
   block.set_first_timestamp(first);
   block.set_min_timestamp(low);
   block.set_max_timestamp(high);
@@ -360,7 +365,12 @@ Status BlockEncoder::EncodeOnce(BlockEvents& events, std::span<const uint32_t> r
     AddAnnotation(annotation);
   }
   Release();
-  return columns_.Finish(level, compressor_, *block.mutable_columns());
+  ETWPIPE_RETURN_IF_ERROR(columns_.Finish(level, compressor_, *block.mutable_columns()));
+  if (large_) {
+    columns_.Release();
+    block.mutable_columns()->mutable_content()->shrink_to_fit();
+  }
+  return {};
 }
 
 // Compressing and checking need as much memory again.
@@ -371,6 +381,7 @@ void BlockEncoder::Release() {
   kind_index_ = {};
   forms_ = {};
   for (auto& numbers : numbers_) numbers = {};
+  if (large_) ReturnFreeMemory();
 }
 
 void BlockEncoder::CountKinds(std::span<const BlockRow> rows, v1::BlockEntry& entry) const {
@@ -411,6 +422,7 @@ Status BlockEncoder::Encode(BlockEvents& events, int level, v1::Block& block) {
         },
         check_);
     decoder_ = {};
+    if (large_) ReturnFreeMemory();
     const size_t wrong = error ? 0 : same;
     if (!error && wrong == rows.size()) {
       if (SameAnnotations(events, block, check_)) return {};

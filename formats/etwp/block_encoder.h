@@ -79,6 +79,7 @@ class BlockEncoder {
   void Release();
 
   std::vector<uint32_t> raw_kinds_;
+  bool large_ = false;  // the block at hand
   Compressor compressor_;
   ColumnWriter columns_;
   PayloadEncoder payloads_;

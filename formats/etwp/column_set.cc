@@ -24,28 +24,39 @@ constexpr uint64_t KeyOf(uint32_t id, uint32_t of) { return uint64_t{id} << 32 |
 
 }  // namespace
 
-Status Compressor::Compress(std::span<const std::byte> content, std::span<const size_t> cuts, int level,
-                            std::string& out) {
+Status Compressor::Compress(std::span<const std::byte> head, std::span<const std::byte> content,
+                            std::span<const size_t> cuts, int level, std::string& out) {
   ZSTD_CCtx* context = context_.get();
   if (context == nullptr) return Status::Internal("zstd: no memory");
+  const size_t size = head.size() + content.size();
   ZSTD_CCtx_reset(context, ZSTD_reset_session_and_parameters);
   ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, level);
   ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 0);
   // Larger tables would take up to 80 MiB and gain nothing on columns.
-  if (content.size() > kLargeContent) {
+  if (size > kLargeContent) {
     ZSTD_CCtx_setParameter(context, ZSTD_c_hashLog, kTableLog);
     ZSTD_CCtx_setParameter(context, ZSTD_c_chainLog, kTableLog);
   }
-  ZSTD_CCtx_setPledgedSrcSize(context, content.size());
-  out.resize(ZSTD_compressBound(content.size()) + 16 * (cuts.size() + 1));
+  ZSTD_CCtx_setPledgedSrcSize(context, size);
+  out.resize(ZSTD_compressBound(size) + 16 * (cuts.size() + 1));
   ZSTD_outBuffer output{out.data(), out.size(), 0};
-  ZSTD_inBuffer input{content.data(), 0, 0};
-  for (size_t part = 0; part <= cuts.size(); ++part) {
-    const bool last = part == cuts.size();
-    input.size = last ? content.size() : cuts[part];
-    const size_t left = ZSTD_compressStream2(context, &output, &input, last ? ZSTD_e_end : ZSTD_e_flush);
+  const auto feed = [&](std::span<const std::byte> bytes, ZSTD_EndDirective then) -> Status {
+    ZSTD_inBuffer input{bytes.data(), bytes.size(), 0};
+    const size_t left = ZSTD_compressStream2(context, &output, &input, then);
     if (ZSTD_isError(left)) return Status::Internal(fmt::format("zstd: {}", ZSTD_getErrorName(left)));
-    if (left != 0 || input.pos != input.size) return Status::Internal("zstd: the output exceeds its bound");
+    const bool all = input.pos == input.size && (then == ZSTD_e_continue || left == 0);
+    return all ? Status() : Status::Internal("zstd: the output exceeds its bound");
+  };
+  for (size_t at = 0, part = 0; part <= cuts.size(); ++part) {
+    const bool last = part == cuts.size();
+    const size_t end = last ? size : cuts[part];
+    if (at < head.size()) {
+      const size_t of_head = std::min(end, head.size());
+      ETWPIPE_RETURN_IF_ERROR(feed(head.subspan(at, of_head - at), ZSTD_e_continue));
+      at = of_head;
+    }
+    ETWPIPE_RETURN_IF_ERROR(feed(content.subspan(at - head.size(), end - at), last ? ZSTD_e_end : ZSTD_e_flush));
+    at = end;
   }
   out.resize(output.pos);
   return {};
@@ -55,6 +66,12 @@ void ColumnWriter::Clear() {
   directory_.Clear();
   bytes_.clear();
   required_.clear();
+}
+
+void ColumnWriter::Release() {
+  Clear();
+  bytes_ = {};
+  rows_ = {};
 }
 
 void ColumnWriter::Add(uint32_t id, uint32_t of, v1::Encoding encoding, uint32_t prediction, size_t begin) {
@@ -125,11 +142,8 @@ Status ColumnWriter::Finish(int level, Compressor& compressor, v1::Columns& out)
     return Status::Internal(
         fmt::format("columns of {} bytes exceed the bound of a frame, {} bytes", size, kMaxContent));
   }
-  content_.resize(size);
-  if (!directory_.SerializeToArray(content_.data(), static_cast<int>(directory_size))) {
-    return Status::Internal("a column directory cannot be serialised");
-  }
-  std::copy(bytes_.begin(), bytes_.end(), content_.begin() + static_cast<ptrdiff_t>(directory_size));
+  std::string directory;
+  if (!directory_.SerializeToString(&directory)) return Status::Internal("a column directory cannot be serialised");
 
   bool used[v1::Encoding_ARRAYSIZE] = {};
   for (const v1::Encoding encoding : required_) used[encoding] = true;
@@ -151,13 +165,15 @@ Status ColumnWriter::Finish(int level, Compressor& compressor, v1::Columns& out)
   }
   out.set_directory_length(static_cast<uint32_t>(directory_size));
   out.set_content_length(static_cast<uint32_t>(size));
-  ETWPIPE_RETURN_IF_ERROR(compressor.Compress(content_, cuts, level, *out.mutable_content()));
+  ETWPIPE_RETURN_IF_ERROR(
+      compressor.Compress(std::as_bytes(std::span(directory)), bytes_, cuts, level, *out.mutable_content()));
   if (out.content().size() < size) {
     out.set_compression(v1::Columns::COMPRESSION_ZSTD);
     return {};
   }
   out.set_compression(v1::Columns::COMPRESSION_NONE);
-  out.set_content(content_.data(), content_.size());
+  out.mutable_content()->assign(directory);
+  out.mutable_content()->append(reinterpret_cast<const char*>(bytes_.data()), bytes_.size());
   return {};
 }
 

@@ -39,8 +39,10 @@ class Compressor {
  public:
   Compressor() : context_(ZSTD_createCCtx(), &ZSTD_freeCCtx) {}
 
-  /// Compresses `content` at zstd `level` as one frame; a zstd block ends at each of `cuts` (ascending offsets).
-  Status Compress(std::span<const std::byte> content, std::span<const size_t> cuts, int level, std::string& out);
+  /// Compresses `head` and then `content` at zstd `level` as one frame; a zstd block ends at each of `cuts` (ascending
+  /// offsets in both together).
+  Status Compress(std::span<const std::byte> head, std::span<const std::byte> content, std::span<const size_t> cuts,
+                  int level, std::string& out);
 
  private:
   std::unique_ptr<ZSTD_CCtx, size_t (*)(ZSTD_CCtx*)> context_;
@@ -50,6 +52,8 @@ class Compressor {
 class ColumnWriter {
  public:
   void Clear();
+  /// The same, with its memory given back.
+  void Release();
   /// Adds a column of numbers in the encoding that suits it; nothing if all are zero and nothing is predicted.
   /// `chosen`: what Choose() said of them, if it was asked already; not of a constant.
   void AddNumbers(uint32_t id, uint32_t of, std::span<const uint64_t> values, uint32_t prediction = 0,
@@ -81,7 +85,6 @@ class ColumnWriter {
   NumberEncoder numbers_;
   v1::ColumnDirectory directory_;
   std::vector<std::byte> bytes_;
-  std::vector<std::byte> content_;
   std::vector<std::byte> rows_;
   Pending pending_;
   std::vector<v1::Encoding> required_;

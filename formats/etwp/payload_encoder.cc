@@ -160,7 +160,7 @@ PayloadEncoder::Choice PayloadEncoder::ChoosePrediction(const Kind& kind, size_t
   const size_t count = column.values.size();
   std::vector<uint32_t> candidates = {kNoPrediction, kFromLast};
   // A reader has all rows of a table or takes their number for damage.
-  if (column.row.size() == count && !state_.overflowed()) candidates.insert(candidates.end(), {kFromRow, kFromNearest});
+  if (column.row.size() == count && all_rows_) candidates.insert(candidates.end(), {kFromRow, kFromNearest});
   const bool processors = !field.repeated && processor_values_ <= PredictionState::kMaxRowValues;
   if (processors) candidates.push_back(static_cast<uint32_t>(kFromProcessor + index));
   if (field.number() && !field.repeated) {
@@ -228,6 +228,11 @@ void PayloadEncoder::FillPaired(const Kind& kind, size_t index) {
   }
 }
 
+void PayloadEncoder::EndPayloads() {
+  all_rows_ = !state_.overflowed();
+  state_ = {};
+}
+
 void PayloadEncoder::WriteKind(size_t kind_index, uint32_t number, ColumnWriter& columns) {
   Kind& kind = kinds_[kind_index];
   for (size_t index = 0; index < kind.fields.size(); ++index) {
@@ -256,6 +261,7 @@ void PayloadEncoder::WriteKind(size_t kind_index, uint32_t number, ColumnWriter&
     columns.AddNumbers(v1::COLUMN_FIELD, of, column_, choice.prediction, choice.encoding);
     if (IsLaterPrediction(choice.prediction)) columns.Require(v1::ENCODING_PREDICTIONS);
   }
+  kind = {};
 }
 
 void PayloadEncoder::WriteTables(ColumnWriter& columns) const {
@@ -265,7 +271,6 @@ void PayloadEncoder::WriteTables(ColumnWriter& columns) const {
 void PayloadEncoder::Release() {
   kinds_ = {};
   tables_ = {};
-  state_ = {};
   column_ = {};
 }
 

@@ -23,7 +23,9 @@ class PayloadEncoder {
   void Start(std::span<const PayloadLayout* const> layouts, std::span<const size_t> events = {});
   /// Takes the next event's payload, of a kind with a layout. Returns the value of COLUMN_PAYLOAD_FORM.
   uint64_t Add(size_t kind, std::span<const std::byte> payload, const HeaderFacts& facts);
-  /// Writes the columns of a kind, which has that number in the file.
+  /// Ends the payloads; gives back what only they need.
+  void EndPayloads();
+  /// Writes the columns of a kind, which has that number in the file, and gives their memory back. Once per kind.
   void WriteKind(size_t kind, uint32_t number, ColumnWriter& columns);
   /// Writes the tables.
   void WriteTables(ColumnWriter& columns) const;
@@ -62,6 +64,7 @@ class PayloadEncoder {
 
   PayloadSplitter splitter_;
   PredictionState state_;
+  bool all_rows_ = true;  // state_ left no row out
   std::vector<Kind> kinds_;
   Tables<TableWriter> tables_;
   size_t processor_values_ = 0;  // that a reader would keep per kind and processor

@@ -135,7 +135,8 @@ Status EncodeRows(const BlockEvents& events, const TraceContext& trace, int leve
     return Status::Output(fmt::format("{} bytes of events are too many for a block", content.size()));
   }
   block.mutable_rows()->set_length(static_cast<uint32_t>(content.size()));
-  return compressor.Compress(std::as_bytes(std::span(content)), {}, level, *block.mutable_rows()->mutable_content());
+  return compressor.Compress({}, std::as_bytes(std::span(content)), {}, level,
+                             *block.mutable_rows()->mutable_content());
 }
 
 std::optional<DecodeError> DecodeRows(const v1::Block& block, DecodedBlock& decoded) {

@@ -48,6 +48,7 @@ Written Write(const PayloadLayout& layout, const std::vector<std::vector<std::by
   for (size_t i = 0; i < payloads.size(); ++i) {
     written.forms.push_back(encoder.Add(0, payloads[i], FactsOf(i)));
   }
+  encoder.EndPayloads();
   ColumnWriter columns;
   columns.numbers().set_effort(effort);
   encoder.WriteKind(0, 1, columns);
