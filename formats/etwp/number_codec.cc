@@ -6,10 +6,13 @@
 #include <unordered_map>
 #include <utility>
 
+#include "pipeline/byte_reader.h"
+
 namespace etwpipe::etwp {
 namespace {
 
 constexpr size_t kMaxVarint = 10;
+constexpr uint64_t kHighBits = 0x8080808080808080;
 constexpr size_t kWholeSample = 4096;
 constexpr size_t kSampleParts = 4;
 constexpr size_t kSamplePart = kWholeSample / kSampleParts;
@@ -258,6 +261,18 @@ bool NumberCursor::Varint(uint64_t& value) {
 }
 
 bool NumberCursor::LongVarint(uint64_t& value) {
+  if (static_cast<size_t>(end_ - at_) >= sizeof(uint64_t)) {
+    const auto word = LoadAt<uint64_t>(at_, 0);
+    if (const uint64_t ends = ~word & kHighBits; ends != 0) {
+      // The bytes up to the first without its high bit, then their sevens of bits pushed together in pairs.
+      uint64_t bits = word & (ends ^ (ends - 1)) & ~kHighBits;
+      bits = (bits & 0x007F007F007F007F) | (bits & 0x7F007F007F007F00) >> 1;
+      bits = (bits & 0x00003FFF00003FFF) | (bits & 0x3FFF00003FFF0000) >> 2;
+      value = (bits & 0x000000000FFFFFFF) | (bits & 0x0FFFFFFF00000000) >> 4;
+      at_ += std::countr_zero(ends) / 8 + 1;
+      return true;
+    }
+  }
   const std::byte* at = at_;
   uint64_t result = 0;
   for (int shift = 0; shift < 64; shift += 7) {
@@ -277,7 +292,17 @@ bool NumberCursor::LongVarint(uint64_t& value) {
 // What makes no sense ends the values before it, and is met again by the next call.
 size_t NumberCursor::Varints() {
   size_t count = 0;
-  while (count < kAtATime && Varint(values_[count])) ++count;
+  while (count < kAtATime) {
+    // Mostly small numbers come in a row.
+    if (kAtATime - count >= 8 && static_cast<size_t>(end_ - at_) >= 8 && (LoadAt<uint64_t>(at_, 0) & kHighBits) == 0) {
+      for (size_t i = 0; i < 8; ++i) values_[count + i] = std::to_integer<uint64_t>(at_[i]);
+      count += 8;
+      at_ += 8;
+      continue;
+    }
+    if (!Varint(values_[count])) break;
+    ++count;
+  }
   return count;
 }
 

@@ -158,6 +158,37 @@ TEST(NumberCodec, WhatComesBeforeNonsenseIsGiven) {
   }
 }
 
+// Bytes of every kind against the definition of a varint, taken byte by byte.
+TEST(NumberCodec, VarintsOfEveryLengthAreThoseOfTheDefinition) {
+  std::mt19937_64 random(12);
+  for (int turn = 0; turn < 3'000; ++turn) {
+    std::vector<std::byte> bytes(random() % 40);
+    const uint64_t long_ones = random() % 12;  // of 12 bytes that many go on
+    for (auto& byte : bytes) {
+      const bool more = random() % 12 < long_ones;
+      byte = static_cast<std::byte>((random() & 0x7F) | (more ? 0x80 : 0));
+    }
+    NumberCursor cursor;
+    ASSERT_TRUE(cursor.Open(v1::ENCODING_VARINT, bytes));
+    for (size_t at = 0; at < bytes.size();) {
+      uint64_t expected = 0;
+      size_t length = 0;
+      bool good = false;
+      for (; at + length < bytes.size() && length < 10 && !good; ++length) {
+        const auto byte = std::to_integer<uint64_t>(bytes[at + length]);
+        if (length == 9 && byte > 1) break;
+        expected |= (byte & 0x7F) << 7 * length;
+        good = byte < 0x80;
+      }
+      uint64_t value = 0;
+      ASSERT_EQ(cursor.Next(value), good) << turn << " " << at;
+      if (!good) break;
+      ASSERT_EQ(value, expected) << turn << " " << at;
+      at += length;
+    }
+  }
+}
+
 TEST(NumberCodec, AnIndexWithoutAValueIsNoEnd) {
   for (const size_t good : {0, 1, 31, 32, 33}) {
     std::vector<std::byte> bytes = {std::byte{1}, std::byte{1}, std::byte{77}};  // one value of one byte
