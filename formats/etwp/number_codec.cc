@@ -139,8 +139,9 @@ size_t NumberEncoder::CostOf(std::span<const std::byte> bytes) {
   return effort_ == Effort::kEstimate ? EntropyOf(bytes, planes_[0]) : PackedSize(bytes);
 }
 
-size_t NumberEncoder::Estimate(std::span<const uint64_t> values) {
-  return std::min(EntropyOfPlanes(values, false, planes_), EntropyOfPlanes(values, true, planes_));
+size_t NumberEncoder::Estimate(std::span<const uint64_t> values, bool deltas) {
+  const size_t cost = EntropyOfPlanes(values, false, planes_);
+  return deltas ? std::min(cost, EntropyOfPlanes(values, true, planes_)) : cost;
 }
 
 NumberEncoder::Choice NumberEncoder::Choose(std::span<const uint64_t> values) {

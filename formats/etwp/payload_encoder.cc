@@ -193,7 +193,7 @@ PayloadEncoder::Choice PayloadEncoder::ChoosePrediction(const Kind& kind, size_t
   std::vector<std::pair<size_t, uint32_t>> costs;
   for (const uint32_t prediction : candidates) {
     sample(prediction);
-    costs.emplace_back(numbers.Estimate(column_), prediction);
+    costs.emplace_back(numbers.Estimate(column_, prediction == kNoPrediction), prediction);
     if (costs.back().first <= kAsGoodAsNone) break;
   }
   std::sort(costs.begin(), costs.end());

@@ -28,7 +28,7 @@ enum Prediction : uint32_t {
   kFromProcessor = 2048,  ///< and above: of field n - 2048 in the payload before of the kind on the processor
 };
 
-/// Whether readers of the first days did not know it: their writers name v1::ENCODING_PREDICTIONS.
+/// Whether it came after the others, so that who writes it names v1::ENCODING_PREDICTIONS.
 constexpr bool IsLaterPrediction(uint32_t prediction) { return prediction == kFromEnd || prediction >= kFromProcessor; }
 
 /// What the header of an event says, for predictions of its payload.
