@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <iterator>
 #include <unordered_map>
 #include <utility>
 
@@ -48,11 +49,18 @@ uint64_t BitsOfAll(std::span<const uint64_t> values, bool delta) {
 }
 
 void WriteVarints(std::span<const uint64_t> values, bool delta, std::vector<std::byte>& to) {
-  const size_t begin = to.size();
-  to.resize(begin + values.size() * kMaxVarint);
-  std::byte* at = to.data() + begin;
-  ForEach(values, delta, [&](uint64_t value) { at = PutVarint(at, value); });
-  to.resize(static_cast<size_t>(at - to.data()));
+  // Some at a time, or the room for the longest ones of all would have to be cleared first.
+  constexpr size_t kAtATime = 100;
+  std::byte bytes[kAtATime * kMaxVarint];
+  std::byte* at = bytes;
+  ForEach(values, delta, [&](uint64_t value) {
+    if (at > std::end(bytes) - kMaxVarint) {
+      to.insert(to.end(), bytes, at);
+      at = bytes;
+    }
+    at = PutVarint(at, value);
+  });
+  to.insert(to.end(), bytes, at);
 }
 
 void WritePlanes(std::span<const uint64_t> values, bool delta, std::vector<std::byte>& to) {
