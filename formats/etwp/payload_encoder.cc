@@ -9,7 +9,7 @@ namespace {
 using v1::LayoutField;
 
 // Earlier fields of the payload that are looked at as predictions, the nearest ones.
-constexpr size_t kMaxFieldCandidates = 6;
+constexpr size_t kMaxFieldCandidates = 3;
 // Bytes of a column that need no better prediction: all its values are the same.
 constexpr size_t kAsGoodAsNone = 1;
 // Predictions that survive the estimate and go into the trial.
