@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from samples import DATA, REPOSITORY, SAMPLES, SKIP_STATUS, Program, sample_path
+from samples import DATA, REPOSITORY, SAMPLES, SKIP_STATUS, Program, find_interpreter, sample_path
 
 PROTO = REPOSITORY / "proto"
 # What schemas and names of providers add; a row has the bytes.
@@ -19,15 +19,6 @@ DECODED = {"provider_name", "name", "fields", "component_id", "extended"}
 
 def json_lines(text):
     return [json.loads(line) for line in text.splitlines()]
-
-
-def find_interpreter():
-    """A Python that has what read_rows.py needs: the running one, or Debian's, for which the packages are."""
-    for interpreter in (sys.executable, "/usr/bin/python3"):
-        modules = subprocess.run([interpreter, "-c", "import zstandard, google.protobuf"], capture_output=True)
-        if modules.returncode == 0:
-            return interpreter
-    return None
 
 
 def check(program, interpreter, original, folder, environment):

@@ -57,6 +57,15 @@ def expected(name):
     return json.loads((DATA / "expected" / f"{name}.json").read_text(encoding="utf-8"))
 
 
+def find_interpreter():
+    """A Python that can read archives: the running one, or Debian's, for which the packages are."""
+    for interpreter in (sys.executable, "/usr/bin/python3"):
+        modules = subprocess.run([interpreter, "-c", "import zstandard, google.protobuf"], capture_output=True)
+        if modules.returncode == 0:
+            return interpreter
+    return None
+
+
 def run_checks(description, *checks):
     """Runs checks, functions of a Program that yield complaints, on the program that the command line names."""
     parser = argparse.ArgumentParser(description=description)
