@@ -248,7 +248,7 @@ bool ColumnReader::ReadRows() {
     if (column.encoding == v1::ENCODING_TRANSPOSED) {
       if (!ReadTransposed(bytes, rows_)) return false;
     } else if (column.encoding == v1::ENCODING_GROUPED) {
-      const v1::ColumnId sizes = SizesOf(static_cast<uint32_t>(column.key >> 32));
+      const uint32_t sizes = SizesOf(static_cast<uint32_t>(column.key >> 32));
       NumberCursor cursor;
       if (sizes == v1::COLUMN_UNKNOWN || !Cursor(sizes, static_cast<uint32_t>(column.key), cursor)) return false;
       if (!ReadGrouped(bytes, cursor, rows_)) return false;

@@ -26,7 +26,7 @@ struct DecodeError {
 };
 
 /// The column of numbers that has the sizes of the rows of a column of bytes; COLUMN_UNKNOWN if there is none.
-constexpr v1::ColumnId SizesOf(uint32_t id) {
+constexpr uint32_t SizesOf(uint32_t id) {
   switch (id) {
     case v1::COLUMN_PAYLOAD: return v1::COLUMN_PAYLOAD_SIZE;
     case v1::COLUMN_TABLE: return v1::COLUMN_TABLE_SIZE;
