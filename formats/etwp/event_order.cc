@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "pipeline/byte_reader.h"
 
@@ -41,16 +42,6 @@ class TimestampBases {
   std::unordered_map<uint64_t, uint64_t> kinds_;
 };
 
-// What Choose() says of a column, with the cost of all its values.
-NumberEncoder::Choice ChooseWhole(std::span<const uint64_t> values, NumberEncoder& numbers) {
-  if (values.empty()) return {};
-  size_t looked_at = 0;
-  for (const auto& [begin, end] : NumberEncoder::Sample(values.size())) looked_at += end - begin;
-  auto choice = numbers.Choose(values);
-  choice.cost = choice.cost * values.size() / looked_at;
-  return choice;
-}
-
 // The events processor after processor.
 std::vector<OrderedEvent> ByProcessor(std::span<const OrderedEvent> events, std::vector<CpuCount>& counts) {
   std::map<uint16_t, uint32_t> by_cpu;
@@ -81,7 +72,7 @@ Plan MakePlan(std::span<const OrderedEvent> events, uint64_t first_timestamp, si
   Plan plan;
   plan.kinds.reserve(events.size());
   for (const auto& event : events) plan.kinds.push_back(event.kind);
-  const auto choice = ChooseWhole(plan.kinds, numbers);
+  const auto choice = numbers.ChooseWhole(plan.kinds);
   plan.kind_encoding = choice.encoding;
   plan.cost = choice.cost;
 
@@ -98,7 +89,7 @@ Plan MakePlan(std::span<const OrderedEvent> events, uint64_t first_timestamp, si
   plan.timestamps.resize(kinds);
   for (size_t kind = 0; kind < kinds; ++kind) {
     NumberEncoder::Choice choices[std::size(kBases)];
-    for (const TimestampBase base : kBases) choices[base] = ChooseWhole(values[base][kind], numbers);
+    for (const TimestampBase base : kBases) choices[base] = numbers.ChooseWhole(values[base][kind]);
     const auto best = std::min_element(std::begin(choices), std::end(choices),
                                        [](const auto& a, const auto& b) { return a.cost < b.cost; }) -
                       std::begin(choices);
@@ -166,7 +157,7 @@ void WriteOrder(std::span<const OrderedEvent> events, std::span<const uint32_t> 
   for (const auto& event : events) cpus.push_back(event.cpu);
   std::vector<CpuCount> counts;
   bool merge = false;
-  const auto cpu_choice = ChooseWhole(cpus, columns.numbers());
+  const auto cpu_choice = columns.numbers().ChooseWhole(cpus);
   if (cpu_choice.cost * 8 * kEventsPerBit >= events.size()) {
     const auto grouped = ByProcessor(events, counts);
     std::vector<OrderedEvent> merged;

@@ -186,6 +186,15 @@ NumberEncoder::Choice NumberEncoder::Choose(std::span<const uint64_t> values) {
   return best;
 }
 
+NumberEncoder::Choice NumberEncoder::ChooseWhole(std::span<const uint64_t> values) {
+  if (values.empty()) return {};
+  size_t looked_at = 0;
+  for (const auto& [begin, end] : Sample(values.size())) looked_at += end - begin;
+  Choice choice = Choose(values);
+  choice.cost = choice.cost * values.size() / looked_at;
+  return choice;
+}
+
 // Whether the values of the sample occur kMinRepeats times on average.
 bool NumberEncoder::HasRepeats() {
   // At most half full, so that a search is short.

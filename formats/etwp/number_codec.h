@@ -35,6 +35,8 @@ class NumberEncoder {
   };
   /// The encoding that makes `values` (at least one) smallest, judged by the values at Sample()'s places.
   Choice Choose(std::span<const uint64_t> values);
+  /// The same of any number of values, with about the cost of all of them; no cost if there are none.
+  Choice ChooseWhole(std::span<const uint64_t> values);
   /// A rougher cost, for sorting out what is not worth a trial. `deltas`: they may be stored as differences.
   size_t Estimate(std::span<const uint64_t> values, bool deltas = true);
   /// Ranges of a column of `count` values that are looked at: (begin, end), ascending, all of a short column.

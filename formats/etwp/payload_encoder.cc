@@ -23,6 +23,8 @@ void PayloadEncoder::Start(std::span<const PayloadLayout* const> layouts, std::s
   state_.Start(layouts, PredictionState::Keep::kAll);
   state_.Prepare();
   tables_.clear();
+  processors_ = {};
+  last_on_processor_.clear();
   processor_values_ = 0;
   kinds_.resize(layouts.size());
   for (size_t i = 0; i < layouts.size(); ++i) {
@@ -30,7 +32,6 @@ void PayloadEncoder::Start(std::span<const PayloadLayout* const> layouts, std::s
     kind.layout = layouts[i];
     kind.facts.clear();
     kind.before.clear();
-    kind.last_of_cpu.clear();
     kind.fields.clear();
     if (layouts[i] == nullptr) continue;
     kind.fields.resize(layouts[i]->fields.size());
@@ -48,15 +49,26 @@ void PayloadEncoder::Start(std::span<const PayloadLayout* const> layouts, std::s
   }
 }
 
+// 0 at first.
+uint32_t& PayloadEncoder::LastOnProcessor(size_t kind, uint16_t cpu) {
+  const uint64_t key = KindOnProcessor(kind, cpu);
+  uint32_t place = processors_.Find(key);
+  if (place == KeyIndex::kNone) {
+    place = static_cast<uint32_t>(last_on_processor_.size());
+    processors_.Add(key, place);
+    last_on_processor_.push_back(0);
+    processor_values_ += kinds_[kind].fields.size();
+  }
+  return last_on_processor_[place];
+}
+
 uint64_t PayloadEncoder::Add(size_t kind_index, std::span<const std::byte> payload, const HeaderFacts& facts) {
   Kind& kind = kinds_[kind_index];
   const PayloadLayout& layout = *kind.layout;
   if (!splitter_.Split(layout, payload)) return 1;
   kind.facts.push_back(facts);
-  if (facts.cpu >= kind.last_of_cpu.size()) kind.last_of_cpu.resize(size_t{facts.cpu} + 1);
-  uint32_t& last_of_cpu = kind.last_of_cpu[facts.cpu];
-  if (last_of_cpu == 0) processor_values_ += kind.fields.size();
-  kind.before.push_back(std::exchange(last_of_cpu, static_cast<uint32_t>(kind.facts.size())));
+  kind.before.push_back(
+      std::exchange(LastOnProcessor(kind_index, facts.cpu), static_cast<uint32_t>(kind.facts.size())));
   scalars_.assign(layout.fields.size(), 0);
   for (size_t i = 0; i < kind.fields.size(); ++i) {
     kind.fields[i].previous = 0;
@@ -231,6 +243,8 @@ void PayloadEncoder::FillPaired(const Kind& kind, size_t index) {
 void PayloadEncoder::EndPayloads() {
   all_rows_ = !state_.overflowed();
   state_ = {};
+  processors_ = {};
+  last_on_processor_ = {};
 }
 
 void PayloadEncoder::WriteKind(size_t kind_index, uint32_t number, ColumnWriter& columns) {
@@ -244,12 +258,9 @@ void PayloadEncoder::WriteKind(size_t kind_index, uint32_t number, ColumnWriter&
     if (kind.layout->fields[index].pair) {
       const Choice other = ChoosePrediction(kind, index + 1, columns.numbers());
       FillPaired(kind, index);
-      const auto parts = NumberEncoder::Sample(column_.size());
-      size_t looked_at = 0;
-      for (const auto& [begin, end] : parts) looked_at += end - begin;
       const size_t paired = columns.numbers().effort() == Effort::kEstimate
                                 ? columns.numbers().Estimate(column_)
-                                : columns.numbers().Choose(column_).cost * column_.size() / looked_at;
+                                : columns.numbers().ChooseWhole(column_).cost;
       if (paired < choice.cost + other.cost) {
         columns.AddNumbers(v1::COLUMN_FIELD, of, column_, kPaired);
         ++index;

@@ -46,9 +46,8 @@ class PayloadEncoder {
   struct Kind {
     const PayloadLayout* layout = nullptr;
     std::vector<FieldColumn> fields;
-    std::vector<HeaderFacts> facts;     // per payload that has fields
-    std::vector<uint32_t> before;       // per such payload the one before on its processor, counted from 1; 0 for none
-    std::vector<uint32_t> last_of_cpu;  // by processor, the same
+    std::vector<HeaderFacts> facts;  // per payload that has fields
+    std::vector<uint32_t> before;    // per such payload the one before on its processor, counted from 1; 0 for none
   };
 
   /// Appends what stands in the column of the field for values [begin, end), told from the prediction.
@@ -61,13 +60,16 @@ class PayloadEncoder {
   };
   Choice ChoosePrediction(const Kind& kind, size_t field, NumberEncoder& numbers);
   void FillPaired(const Kind& kind, size_t field);
+  uint32_t& LastOnProcessor(size_t kind, uint16_t cpu);
 
   PayloadSplitter splitter_;
   PredictionState state_;
   bool all_rows_ = true;  // state_ left no row out
   std::vector<Kind> kinds_;
   Tables<TableWriter> tables_;
-  size_t processor_values_ = 0;  // that a reader would keep per kind and processor
+  KeyIndex processors_;                      // by kind and processor, to the place in last_on_processor_
+  std::vector<uint32_t> last_on_processor_;  // payload of the kind, counted from 1
+  size_t processor_values_ = 0;              // that a reader would keep for these
   std::vector<uint64_t> scalars_;
   std::vector<uint64_t> column_;
 };

@@ -101,7 +101,7 @@ std::span<const uint64_t> PredictionState::Below(size_t kind, uint64_t key) cons
 
 std::span<uint64_t> PredictionState::OnProcessor(size_t kind, uint16_t cpu) {
   const size_t fields = kinds_[kind].layout->fields.size();
-  const uint64_t key = uint64_t{kind} << 16 | cpu;
+  const uint64_t key = KindOnProcessor(kind, cpu);
   uint32_t place = processor_rows_.Find(key);
   if (place == KeyIndex::kNone) {
     if (processor_values_.size() + fields > kMaxRowValues) return {};

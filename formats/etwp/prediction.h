@@ -70,6 +70,9 @@ class KeyIndex {
   size_t count_ = 0;
 };
 
+/// Key of what is kept by kind of a block and processor.
+constexpr uint64_t KindOnProcessor(size_t kind, uint16_t cpu) { return uint64_t{kind} << 16 | cpu; }
+
 /// Memory of values by context and by key. Starts anew with each block.
 class PredictionState {
  public:

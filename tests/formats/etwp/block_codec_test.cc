@@ -10,6 +10,7 @@
 #include "formats/etwp/block_encoder.h"
 #include "formats/etwp/frame.h"
 #include "pipeline/byte_reader.h"
+#include "tests/formats/etwp/encodings.h"
 #include "tests/formats/etwp/synthetic_trace.h"
 
 namespace etwpipe::etwp {
@@ -33,6 +34,18 @@ class BlockCodec : public testing::Test {
           {row.record, event.instance_id, event.timestamp, &made, number, row.record_size, event.cpu, 0});
     }
     EXPECT_EQ(dictionary_.Add(frame_), "");
+  }
+  v1::Block Encode(const std::vector<OwnedEvent>& events) {
+    events_ = {};
+    Load(events);
+    v1::Block block;
+    EXPECT_TRUE(encoder_.Encode(events_, 3, block).ok());
+    return block;
+  }
+  void ExpectBack(const std::vector<OwnedEvent>& events, const v1::Block& block) {
+    DecodedBlock decoded;
+    ASSERT_FALSE(Decode(block, decoded));
+    ExpectSame(events, decoded);
   }
   std::optional<DecodeError> Decode(const v1::Block& block, DecodedBlock& decoded) {
     BlockNames names;
@@ -122,17 +135,10 @@ TEST_F(BlockCodec, PayloadsAreRows) {
         ASSERT_NE(etl::WriteRecord(event.record, fields, payload), 0u);
         events.push_back(std::move(event));
       }
-      events_ = {};
-      Load(events);
-      v1::Block block;
-      ASSERT_TRUE(encoder_.Encode(events_, 3, block).ok());
-      const auto& used = block.columns().encodings();
-      const auto uses = [&](uint32_t encoding) { return std::find(used.begin(), used.end(), encoding) != used.end(); };
-      EXPECT_EQ(uses(v1::ENCODING_TRANSPOSED), counters && equal);
-      EXPECT_EQ(uses(v1::ENCODING_GROUPED), counters && !equal);
-      DecodedBlock decoded;
-      ASSERT_FALSE(Decode(block, decoded));
-      ExpectSame(events, decoded);
+      const v1::Block block = Encode(events);
+      EXPECT_EQ(test::Names(block.columns(), v1::ENCODING_TRANSPOSED), counters && equal);
+      EXPECT_EQ(test::Names(block.columns(), v1::ENCODING_GROUPED), counters && !equal);
+      ExpectBack(events, block);
     }
   }
 }
@@ -149,11 +155,8 @@ TEST_F(BlockCodec, ConsecutiveIdsOfACpuAreFree) {
     offset += etl::Align8(event.record.size());
     events.push_back(std::move(event));
   }
-  Load(events);
-  v1::Block block;
-  ASSERT_TRUE(encoder_.Encode(events_, 3, block).ok());
   ColumnReader columns;
-  ASSERT_FALSE(columns.Open(block.columns()));
+  ASSERT_FALSE(columns.Open(Encode(events).columns()));
   std::vector<uint64_t> ids;
   ASSERT_TRUE(columns.Numbers(v1::COLUMN_INSTANCE_ID, 0, events.size(), ids));
   EXPECT_NE(ids[0], 0u);
@@ -178,17 +181,12 @@ TEST_F(BlockCodec, ProcessorTimesAreToldByThread) {
     ASSERT_NE(etl::WriteRecord(event.record, fields, std::vector<std::byte>(8)), 0u);
     events.push_back(std::move(event));
   }
-  Load(events);
-  v1::Block block;
-  ASSERT_TRUE(encoder_.Encode(events_, 3, block).ok());
+  const v1::Block block = Encode(events);
   ColumnReader columns;
   ASSERT_FALSE(columns.Open(block.columns()));
   EXPECT_EQ(columns.PredictionOf(v1::COLUMN_KERNEL_TIME, 0), 1u);
-  const auto& used = block.columns().encodings();
-  EXPECT_NE(std::find(used.begin(), used.end(), uint32_t{v1::ENCODING_PREDICTIONS}), used.end());
-  DecodedBlock decoded;
-  ASSERT_FALSE(Decode(block, decoded));
-  ExpectSame(events, decoded);
+  EXPECT_TRUE(test::Names(block.columns(), v1::ENCODING_PREDICTIONS));
+  ExpectBack(events, block);
 }
 
 TEST_F(BlockCodec, MissingDictionaryEntryIsAnErrorNotAnEvent) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "formats/etwp/column_set.h"
+#include "tests/formats/etwp/encodings.h"
 
 namespace etwpipe::etwp {
 namespace {
@@ -162,15 +163,15 @@ TEST(ByteRows, AColumnOfRowsIsStoredAsItIsSmaller) {
     size_t more;  // how much longer every second row is
     v1::Encoding expected;
   };
-  for (const Case& test : {Case{true, 0, v1::ENCODING_TRANSPOSED}, Case{true, 3, v1::ENCODING_GROUPED},
+  for (const Case& rows : {Case{true, 0, v1::ENCODING_TRANSPOSED}, Case{true, 3, v1::ENCODING_GROUPED},
                            Case{false, 0, v1::ENCODING_BYTES}, Case{false, 3, v1::ENCODING_BYTES}}) {
     std::mt19937 random(1);
     std::vector<std::byte> bytes;
     std::vector<uint64_t> sizes;
     for (uint32_t i = 0; i < 2'000; ++i) {
-      sizes.push_back(12 + i % 2 * test.more);
+      sizes.push_back(12 + i % 2 * rows.more);
       for (size_t place = 0; place < sizes.back(); ++place) {
-        bytes.push_back(static_cast<std::byte>(!test.counters ? random()
+        bytes.push_back(static_cast<std::byte>(!rows.counters ? random()
                                                : place == 0   ? i
                                                : place == 4   ? i / 7
                                                               : place * 11));
@@ -188,9 +189,7 @@ TEST(ByteRows, AColumnOfRowsIsStoredAsItIsSmaller) {
       v1::Columns columns;
       ASSERT_TRUE(writer.Finish(3, compressor, columns).ok());
       for (const v1::Encoding encoding : {v1::ENCODING_TRANSPOSED, v1::ENCODING_GROUPED}) {
-        const bool used = std::find(columns.encodings().begin(), columns.encodings().end(),
-                                    static_cast<uint32_t>(encoding)) != columns.encodings().end();
-        EXPECT_EQ(used, encoding == test.expected);
+        EXPECT_EQ(test::Names(columns, encoding), encoding == rows.expected);
       }
       ColumnReader reader;
       ASSERT_FALSE(reader.Open(columns));

@@ -7,6 +7,8 @@
 #include <map>
 #include <random>
 
+#include "tests/formats/etwp/encodings.h"
+
 namespace etwpipe::etwp {
 namespace {
 
@@ -64,11 +66,6 @@ v1::Columns Finish(ColumnWriter& writer) {
   return columns;
 }
 
-bool Names(const v1::Columns& columns, v1::Encoding encoding) {
-  return std::find(columns.encodings().begin(), columns.encodings().end(), static_cast<uint32_t>(encoding)) !=
-         columns.encodings().end();
-}
-
 void ExpectBack(std::span<const OrderedEvent> events, const v1::Columns& columns) {
   ColumnReader reader;
   ASSERT_FALSE(reader.Open(columns));
@@ -95,7 +92,7 @@ TEST(EventOrder, EveryOrderComesBack) {
       WriteOrder(events, kKinds, writer);
       const auto columns = Finish(writer);
       // One processor costs nothing, and an order that merging does not give cannot be left out.
-      EXPECT_EQ(Names(columns, v1::ENCODING_MERGED), shape.cpus > 1 && shape.in_order)
+      EXPECT_EQ(test::Names(columns, v1::ENCODING_MERGED), shape.cpus > 1 && shape.in_order)
           << shape.cpus << " " << shape.back;
       ExpectBack(events, columns);
     }

@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <random>
@@ -10,6 +11,7 @@
 #include "formats/etwp/payload_layout.h"
 #include "formats/schema/schema_text.h"
 #include "pipeline/byte_reader.h"
+#include "tests/formats/etwp/encodings.h"
 
 namespace etwpipe::etwp {
 namespace {
@@ -208,11 +210,6 @@ uint32_t PredictionOf(const v1::Columns& columns, uint32_t field) {
   return reader.PredictionOf(v1::COLUMN_FIELD, 1 | field << 16);
 }
 
-bool NamesPredictions(const v1::Columns& columns) {
-  return std::find(columns.encodings().begin(), columns.encodings().end(),
-                   static_cast<uint32_t>(v1::ENCODING_PREDICTIONS)) != columns.encodings().end();
-}
-
 // Ranges that begin where the last one ended.
 TEST(PayloadCodec, WhereOneEndsTheNextBegins) {
   const auto layout = LayoutOf("  Base u64\n  Size u32\n  Other u32\n");
@@ -228,7 +225,7 @@ TEST(PayloadCodec, WhereOneEndsTheNextBegins) {
   for (const Effort effort : {Effort::kEstimate, Effort::kTrial}) {
     const auto written = Write(*layout, payloads, effort);
     EXPECT_EQ(PredictionOf(written.columns, 0), kFromEnd);
-    EXPECT_TRUE(NamesPredictions(written.columns));
+    EXPECT_TRUE(test::Names(written.columns, v1::ENCODING_PREDICTIONS));
     ExpectBack(*layout, payloads, written);
   }
 }
@@ -252,9 +249,27 @@ TEST(PayloadCodec, APayloadKnowsTheOneBeforeOnItsProcessor) {
     const auto written = Write(*layout, payloads, effort);
     EXPECT_EQ(PredictionOf(written.columns, 1), kFromProcessor + 0);
     EXPECT_EQ(PredictionOf(written.columns, 2), kFromProcessor + 2);
-    EXPECT_TRUE(NamesPredictions(written.columns));
+    EXPECT_TRUE(test::Names(written.columns, v1::ENCODING_PREDICTIONS));
     ExpectBack(*layout, payloads, written);
   }
+}
+
+// A hostile recording has as many kinds as it likes on the highest processor: memory goes with the payloads.
+TEST(PayloadCodec, AHighProcessorTakesNoMemoryPerKind) {
+  constexpr size_t kKinds = 10'000;
+  const auto layout = LayoutOf("  A u32\n");
+  ASSERT_NE(layout, nullptr);
+  const auto peak_mib = [] {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss / 1024;
+  };
+  const auto before = peak_mib();
+  PayloadEncoder encoder;
+  encoder.Start(std::vector<const PayloadLayout*>(kKinds, layout.get()));
+  const std::vector<std::byte> payload = Payload().Put(7u);
+  for (size_t kind = 0; kind < kKinds; ++kind) EXPECT_EQ(encoder.Add(kind, payload, {.cpu = 65'535}), 0u);
+  EXPECT_LT(peak_mib() - before, 300);
 }
 
 // A column's prediction changed to any other: other payloads or an error.
