@@ -19,9 +19,9 @@ void WriteBufferHeader(std::byte* header, const BufferFields& fields, uint32_t b
 }
 
 std::span<const std::byte> BufferBuilder::Finish(const BufferFields& fields) {
-  WriteBufferHeader(bytes_.data(), fields, buffer_size(), used());
-  std::memset(bytes_.data() + used_, 0xFF, bytes_.size() - used_);
-  return bytes_;
+  WriteBufferHeader(bytes_.get(), fields, size_, used());
+  std::memset(bytes_.get() + used_, 0xFF, size_ - used_);
+  return {bytes_.get(), size_};
 }
 
 }  // namespace etwpipe::etl

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <span>
-#include <vector>
 
 #include "formats/etl/layout.h"
 
@@ -21,21 +21,23 @@ struct BufferFields {
   uint32_t state = buffer::kStateFlush;
 };
 
-/// Appends records, 8-aligned with zero pads; the result is a complete uncompressed buffer. Reusable after Clear().
+/// Appends records, 8-aligned with zero pads. Memory behind them is not touched before Finish(), so that a buffer
+/// takes what it holds. Reusable after Clear().
 class BufferBuilder {
  public:
   /// `buffer_size` bytes in all, at least 72.
-  explicit BufferBuilder(uint32_t buffer_size) : bytes_(buffer_size) {}
+  explicit BufferBuilder(uint32_t buffer_size)
+      : bytes_(std::make_unique_for_overwrite<std::byte[]>(buffer_size)), size_(buffer_size) {}
 
   bool empty() const { return used_ == buffer::kHeaderSize; }
   /// End of the data so far, header included; a multiple of 8.
   uint32_t used() const { return static_cast<uint32_t>(used_); }
-  uint32_t buffer_size() const { return static_cast<uint32_t>(bytes_.size()); }
-  bool Fits(size_t record_size) const { return used_ + Align8(record_size) <= bytes_.size(); }
+  uint32_t buffer_size() const { return size_; }
+  bool Fits(size_t record_size) const { return used_ + Align8(record_size) <= size_; }
 
   /// Room for a record of `record_size` bytes, to be filled by the caller; its pads are zeroed. Only if Fits().
   std::span<std::byte> Allocate(size_t record_size) {
-    std::byte* place = bytes_.data() + used_;
+    std::byte* place = bytes_.get() + used_;
     const size_t aligned = Align8(record_size);
     std::memset(place + record_size, 0, aligned - record_size);
     used_ += aligned;
@@ -48,20 +50,21 @@ class BufferBuilder {
   }
   /// Copies a record with the pad bytes that follow it in its source (`padded` is a multiple of 8). Only if Fits().
   void AppendPadded(std::span<const std::byte> padded) {
-    std::memcpy(bytes_.data() + used_, padded.data(), padded.size());
+    std::memcpy(bytes_.get() + used_, padded.data(), padded.size());
     used_ += padded.size();
   }
 
-  /// Header and data so far; the header is not yet written.
-  std::span<const std::byte> image() const { return std::span<const std::byte>(bytes_).first(used_); }
-
+  /// Room for the header, whose content is undefined, and the data so far; valid until the builder changes.
+  std::span<const std::byte> image() const { return {bytes_.get(), used_}; }
   /// Writes the header, fills the rest with 0xFF, and shows the whole buffer; valid until the builder changes.
   std::span<const std::byte> Finish(const BufferFields& fields);
+
   /// Empty again.
   void Clear() { used_ = buffer::kHeaderSize; }
 
  private:
-  std::vector<std::byte> bytes_;
+  std::unique_ptr<std::byte[]> bytes_;
+  uint32_t size_;
   size_t used_ = buffer::kHeaderSize;
 };
 

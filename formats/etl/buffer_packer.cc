@@ -12,6 +12,7 @@
 namespace etwpipe::etl {
 namespace {
 
+constexpr size_t kMaxSpareBuilders = 256;
 constexpr uint32_t kHeaderBufferStep = 512;  // of compressed files; plain ones have one buffer size
 
 // Records that follow each other without a gap from `begin`; returns the end of the last one's padding, 0 if one does
@@ -74,7 +75,7 @@ Status BufferPacker::End(std::vector<std::unique_ptr<SinkBlock>>& blocks) {
   if (!header_cut_) ETWPIPE_RETURN_IF_ERROR(CutHeaderBuffer(nullptr, blocks));
   if (!pending_.empty()) ETWPIPE_RETURN_IF_ERROR(CutPending(blocks));
   for (auto& [cpu, open] : open_) {
-    if (!open->builder->empty()) CloseBuffer(*open, blocks);
+    if (open->builder && !open->builder->empty()) CloseBuffer(*open, blocks);
   }
   return {};
 }
@@ -215,7 +216,10 @@ size_t BufferPacker::PackRun(OpenBuffer& open, const RelogChunk& chunk, size_t b
 
 void BufferPacker::PackRecord(OpenBuffer& open, std::span<const std::byte> padded, uint16_t size, EventInstanceId id,
                               int64_t timestamp, std::vector<std::unique_ptr<SinkBlock>>& blocks) {
-  if (!open.builder->Fits(size)) CloseBuffer(open, blocks);
+  if (!open.builder->Fits(size)) {
+    CloseBuffer(open, blocks);
+    open.builder = TakeBuilder();
+  }
   open.places.push_back({open.builder->used(), size});
   open.ids.push_back(id);
   open.last_timestamp = timestamp;
@@ -234,7 +238,6 @@ void BufferPacker::CloseBuffer(OpenBuffer& open, std::vector<std::unique_ptr<Sin
   block->built = std::move(open.builder);
   block->places = std::move(open.places);
   block->ids = std::move(open.ids);
-  open.builder = TakeBuilder();
   open.places.clear();
   open.ids.clear();
   blocks.push_back(std::move(block));
@@ -245,8 +248,8 @@ BufferPacker::OpenBuffer& BufferPacker::OpenFor(uint16_t cpu) {
   if (!open) {
     open = std::make_unique<OpenBuffer>();
     open->cpu = cpu;
-    open->builder = TakeBuilder();
   }
+  if (!open->builder) open->builder = TakeBuilder();
   return *open;
 }
 
@@ -262,7 +265,7 @@ std::unique_ptr<BufferBuilder> BufferPacker::TakeBuilder() {
 void BufferPacker::GiveBuilder(std::unique_ptr<BufferBuilder> builder) {
   if (builder->buffer_size() != buffer_size_) return;
   const std::lock_guard lock(builders_mutex_);
-  builders_.push_back(std::move(builder));
+  if (builders_.size() < kMaxSpareBuilders) builders_.push_back(std::move(builder));
 }
 
 }  // namespace etwpipe::etl

@@ -54,11 +54,11 @@ class BufferPacker {
 
   /// An empty builder of buffer_size() bytes.
   std::unique_ptr<BufferBuilder> TakeBuilder();
-  /// Takes a builder back for later use.
+  /// Takes a builder back for later use, or frees it if there are enough.
   void GiveBuilder(std::unique_ptr<BufferBuilder> builder);
 
  private:
-  struct OpenBuffer;
+  struct OpenBuffer;  // without a builder between CloseBuffer() and OpenFor()
 
   Status CutHeaderBuffer(RelogChunk* first, std::vector<std::unique_ptr<SinkBlock>>& blocks);
   Status CutPending(std::vector<std::unique_ptr<SinkBlock>>& blocks);

@@ -108,28 +108,34 @@ Status EtlSink::Encode(SinkBlock& block_base) const {
 Status EtlSink::Write(SinkBlock& block_base) {
   auto& block = static_cast<RelogBlock&>(block_base);
   for (const auto& [first_record, entry] : block.id_entries) id_map_.Add(block.ordinal, first_record, entry);
+  if (!block.stored.empty()) return AppendPacked(block.fields, block.stored, block.data_end());
+  if (block.copy) {
+    const auto image = std::span<const std::byte>(block.copy->image).first(block.data_end());
+    return AppendPlain(block.fields, image, packer_->buffer_size());
+  }
+  ETWPIPE_RETURN_IF_ERROR(AppendPlain(block.fields, block.built->image(), block.built->buffer_size()));
+  packer_->GiveBuilder(std::move(block.built));
+  return {};
+}
+
+// `data` is the compressed data, `data_end` where it ends once it is inflated.
+Status EtlSink::AppendPacked(BufferFields fields, std::span<const std::byte> data, uint32_t data_end) {
+  last_buffer_offset_ = out_->size();
+  ++buffers_;
+  fields.flags |= buffer::kFlagCompressed;
+  std::array<std::byte, buffer::kHeaderSize> header;
+  WriteBufferHeader(header.data(), fields, static_cast<uint32_t>(header.size() + data.size()), data_end);
+  return out_->AppendParts(std::array<std::span<const std::byte>, 2>{header, data});
+}
+
+// `image` is the buffer up to the end of its data; its header is written anew.
+Status EtlSink::AppendPlain(const BufferFields& fields, std::span<const std::byte> image, uint32_t buffer_size) {
   last_buffer_offset_ = out_->size();
   ++buffers_;
   std::array<std::byte, buffer::kHeaderSize> header;
-  std::vector<std::span<const std::byte>> parts = {header};
-  if (!block.stored.empty()) {
-    block.fields.flags |= buffer::kFlagCompressed;
-    const auto size = static_cast<uint32_t>(buffer::kHeaderSize + block.stored.size());
-    WriteBufferHeader(header.data(), block.fields, size, block.data_end());
-    parts.push_back(block.stored);
-    return out_->AppendParts(parts);
-  }
-  if (block.built) {
-    const auto bytes = block.built->Finish(block.fields);
-    ETWPIPE_RETURN_IF_ERROR(out_->Append(bytes));
-    packer_->GiveBuilder(std::move(block.built));
-    return {};
-  }
-  const uint32_t buffer_size = packer_->buffer_size();
-  WriteBufferHeader(header.data(), block.fields, buffer_size, block.data_end());
-  parts.push_back(std::span<const std::byte>(block.copy->image)
-                      .subspan(buffer::kHeaderSize, block.data_end() - buffer::kHeaderSize));
-  for (size_t left = buffer_size - block.data_end(); left > 0;) {
+  WriteBufferHeader(header.data(), fields, buffer_size, static_cast<uint32_t>(image.size()));
+  std::vector<std::span<const std::byte>> parts = {header, image.subspan(header.size())};
+  for (size_t left = buffer_size - image.size(); left > 0;) {
     const size_t step = std::min(left, kFillBytes);
     parts.push_back(std::span<const std::byte>(Fill()).first(step));
     left -= step;
@@ -177,30 +183,21 @@ Status EtlSink::WriteCarriers() {
 }
 
 Status EtlSink::WriteTrailerBuffer(BufferBuilder& builder) {
-  RelogBlock block;
-  block.fields.sequence_number = packer_->TakeSequence();
-  block.fields.time_stamp = packer_->max_timestamp();
-  last_buffer_offset_ = out_->size();
-  ++buffers_;
-  const auto bytes = builder.Finish(block.fields);
+  BufferFields fields;
+  fields.sequence_number = packer_->TakeSequence();
+  fields.time_stamp = packer_->max_timestamp();
+  const auto image = builder.image();
+  std::vector<std::byte> packed;
   if (compress_) {
     xca::XpressEncoder encoder;
-    const auto data = bytes.subspan(buffer::kHeaderSize, builder.used() - buffer::kHeaderSize);
-    std::vector<std::byte> packed(data.size());
+    const auto data = image.subspan(buffer::kHeaderSize);
+    packed.resize(data.size());
     packed.resize(xca::XpressEncode(data, packed, encoder));
-    if (!packed.empty()) {
-      std::array<std::byte, buffer::kHeaderSize> header;
-      block.fields.flags |= buffer::kFlagCompressed;
-      WriteBufferHeader(header.data(), block.fields, static_cast<uint32_t>(header.size() + packed.size()),
-                        builder.used());
-      builder.Clear();
-      ETWPIPE_RETURN_IF_ERROR(out_->Append(header));
-      return out_->Append(packed);
-    }
   }
-  ETWPIPE_RETURN_IF_ERROR(out_->Append(bytes));
+  const Status status =
+      packed.empty() ? AppendPlain(fields, image, builder.buffer_size()) : AppendPacked(fields, packed, builder.used());
   builder.Clear();
-  return {};
+  return status;
 }
 
 // Only the fields design.md section 4 names are changed.

@@ -50,6 +50,8 @@ class EtlSink : public Sink {
  private:
   Status WriteCarriers();
   Status WriteTrailerBuffer(BufferBuilder& builder);
+  Status AppendPacked(BufferFields fields, std::span<const std::byte> data, uint32_t data_end);
+  Status AppendPlain(const BufferFields& fields, std::span<const std::byte> image, uint32_t buffer_size);
   Status PatchHeader();
 
   EtlSinkOptions options_;

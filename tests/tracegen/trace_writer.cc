@@ -21,9 +21,9 @@ TraceWriter::TraceWriter(const Options& options, ByteSink& sink, Truth& truth)
       sink_(sink),
       truth_(truth),
       header_builder_(options.compression == Compression::kNone ? options.buffer_size : kCompressedHeaderBuffer),
-      streams_(options.processors, Stream(options.buffer_size)),
       compressed_(options.buffer_size) {
   truth.options = options;
+  for (uint16_t cpu = 0; cpu < options.processors; ++cpu) streams_.emplace_back(options.buffer_size);
 }
 
 void TraceWriter::Begin(const etl::LogFileHeader& header) {

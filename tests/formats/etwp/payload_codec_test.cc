@@ -1,5 +1,4 @@
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <random>
@@ -12,6 +11,7 @@
 #include "formats/schema/schema_text.h"
 #include "pipeline/byte_reader.h"
 #include "tests/formats/etwp/encodings.h"
+#include "tests/support/peak_memory.h"
 
 namespace etwpipe::etwp {
 namespace {
@@ -259,17 +259,12 @@ TEST(PayloadCodec, AHighProcessorTakesNoMemoryPerKind) {
   constexpr size_t kKinds = 10'000;
   const auto layout = LayoutOf("  A u32\n");
   ASSERT_NE(layout, nullptr);
-  const auto peak_mib = [] {
-    rusage usage{};
-    getrusage(RUSAGE_SELF, &usage);
-    return usage.ru_maxrss / 1024;
-  };
-  const auto before = peak_mib();
+  const auto before = test::PeakMiB();
   PayloadEncoder encoder;
   encoder.Start(std::vector<const PayloadLayout*>(kKinds, layout.get()));
   const std::vector<std::byte> payload = Payload().Put(7u);
   for (size_t kind = 0; kind < kKinds; ++kind) EXPECT_EQ(encoder.Add(kind, payload, {.cpu = 65'535}), 0u);
-  EXPECT_LT(peak_mib() - before, 300);
+  EXPECT_LT(test::PeakMiB() - before, 300);
 }
 
 // A column's prediction changed to any other: other payloads or an error.
