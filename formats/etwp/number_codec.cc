@@ -14,9 +14,9 @@ namespace {
 
 constexpr size_t kMaxVarint = 10;
 constexpr uint64_t kHighBits = 0x8080808080808080;
-constexpr size_t kWholeSample = 4096;
+constexpr size_t kTrialSample = 4096;
+constexpr size_t kEstimateSample = 512;
 constexpr size_t kSampleParts = 4;
-constexpr size_t kSamplePart = kWholeSample / kSampleParts;
 constexpr int kTrialLevel = 3;
 // A dictionary must be shorter than that part of the column to be worth a look.
 constexpr size_t kMinRepeats = 2;
@@ -125,12 +125,14 @@ size_t EntropyOfPlanes(std::span<const uint64_t> values, bool delta, std::array<
 
 NumberEncoder::NumberEncoder(Effort effort) : effort_(effort), context_(ZSTD_createCCtx(), &ZSTD_freeCCtx) {}
 
-std::vector<std::pair<size_t, size_t>> NumberEncoder::Sample(size_t count) {
-  if (count <= kWholeSample) return {{0, count}};
+std::vector<std::pair<size_t, size_t>> NumberEncoder::Sample(size_t count) const {
+  const size_t whole = effort_ == Effort::kEstimate ? kEstimateSample : kTrialSample;
+  if (count <= whole) return {{0, count}};
+  const size_t size = whole / kSampleParts;
   std::vector<std::pair<size_t, size_t>> parts;
   for (size_t part = 0; part < kSampleParts; ++part) {
-    const size_t begin = (count - kSamplePart) * part / (kSampleParts - 1);
-    parts.emplace_back(begin, begin + kSamplePart);
+    const size_t begin = (count - size) * part / (kSampleParts - 1);
+    parts.emplace_back(begin, begin + size);
   }
   return parts;
 }

@@ -40,7 +40,7 @@ class NumberEncoder {
   /// A rougher cost, for sorting out what is not worth a trial. `deltas`: they may be stored as differences.
   size_t Estimate(std::span<const uint64_t> values, bool deltas = true);
   /// Ranges of a column of `count` values that are looked at: (begin, end), ascending, all of a short column.
-  static std::vector<std::pair<size_t, size_t>> Sample(size_t count);
+  std::vector<std::pair<size_t, size_t>> Sample(size_t count) const;
   /// Bytes that zstd makes of them, about.
   size_t PackedSize(std::span<const std::byte> bytes);
   /// Appends the bytes of the column.

@@ -33,12 +33,14 @@ void PayloadEncoder::Start(std::span<const PayloadLayout* const> layouts, std::s
     kind.facts.clear();
     kind.before.clear();
     kind.fields.clear();
+    kind.arrays.clear();
     if (layouts[i] == nullptr) continue;
     kind.fields.resize(layouts[i]->fields.size());
     for (size_t f = 0; f < kind.fields.size(); ++f) {
       const auto& field = layouts[i]->fields[f];
       FieldColumn& column = kind.fields[f];
       if (!field.number() && !field.is_struct()) column.table = &tables_[{field.context, field.text}];
+      if (field.repeated) kind.arrays.push_back(f);
       if (events.empty() || field.repeated) continue;
       column.values.Reserve(events[i]);
       column.last.Reserve(events[i]);
@@ -70,7 +72,7 @@ uint64_t PayloadEncoder::Add(size_t kind_index, std::span<const std::byte> paylo
   kind.before.push_back(
       std::exchange(LastOnProcessor(kind_index, facts.cpu), static_cast<uint32_t>(kind.facts.size())));
   scalars_.assign(layout.fields.size(), 0);
-  for (size_t i = 0; i < kind.fields.size(); ++i) {
+  for (const size_t i : kind.arrays) {
     kind.fields[i].previous = 0;
     if (layout.fields[i].pair) kind.fields[i].starts.push_back(kind.fields[i].values.size());
   }
@@ -79,7 +81,7 @@ uint64_t PayloadEncoder::Add(size_t kind_index, std::span<const std::byte> paylo
   bool have_row = false;
   for (const FieldValue& value : splitter_.values()) {
     FieldColumn& column = kind.fields[value.field];
-    if (value.is_count) {
+    if (value.what == FieldValue::What::kCount) {
       column.counts.push_back(value.number);
       continue;
     }
@@ -88,7 +90,7 @@ uint64_t PayloadEncoder::Add(size_t kind_index, std::span<const std::byte> paylo
     uint64_t remembered = value.number;
     if (column.table != nullptr) {
       bool added = false;
-      const uint64_t entry = column.table->Intern(value.bytes, added);
+      const uint64_t entry = column.table->Intern(payload.subspan(value.number, value.size), added);
       stored = entry << 1 | (added ? 1 : 0);
       remembered = entry + 1;
     }
@@ -197,7 +199,7 @@ PayloadEncoder::Choice PayloadEncoder::ChoosePrediction(const Kind& kind, size_t
       ++taken;
     }
   }
-  const auto parts = NumberEncoder::Sample(count);
+  const auto parts = numbers.Sample(count);
   const auto sample = [&](uint32_t prediction) {
     column_.clear();
     for (const auto& [begin, end] : parts) AddPredicted(kind, index, prediction, begin, end);

@@ -46,6 +46,7 @@ class PayloadEncoder {
   struct Kind {
     const PayloadLayout* layout = nullptr;
     std::vector<FieldColumn> fields;
+    std::vector<size_t> arrays;      // fields that are in one
     std::vector<HeaderFacts> facts;  // per payload that has fields
     std::vector<uint32_t> before;    // per such payload the one before on its processor, counted from 1; 0 for none
   };

@@ -37,8 +37,20 @@ bool PayloadSplitter::Split(const PayloadLayout& layout, std::span<const std::by
 
 bool PayloadSplitter::Range(size_t begin, size_t end) {
   for (size_t i = begin; i < end; i += 1 + size_t{layout_->fields[i].members}) {
-    if (!Elements(i)) return false;
+    const auto& field = layout_->fields[i];
+    // Most fields are single numbers: Elements() would do the same.
+    const bool single = field.number() && field.count == LayoutField::EXTENT_ONE;
+    if (!(single ? Step() && Number(i, field.width) : Elements(i))) return false;
   }
+  return true;
+}
+
+bool PayloadSplitter::Number(size_t index, size_t width) {
+  if (width > payload_.size() - at_) return false;
+  const uint64_t number = LoadNumber(payload_.data() + at_, width);
+  numbers_[index] = number;
+  values_.push_back({static_cast<uint16_t>(index), FieldValue::What::kNumber, 0, number});
+  at_ += width;
   return true;
 }
 
@@ -61,7 +73,7 @@ bool PayloadSplitter::Elements(size_t index) {
   size_t count_at = SIZE_MAX;
   if (field.count == LayoutField::EXTENT_PREFIX16 || field.count == LayoutField::EXTENT_REST) {
     count_at = values_.size();
-    values_.push_back({static_cast<uint16_t>(index), true, count, {}});
+    values_.push_back({static_cast<uint16_t>(index), FieldValue::What::kCount, 0, count});
   }
   const auto element = [&] {
     return field.is_struct() ? Step() && Range(index + 1, index + 1 + field.members) : Step() && One(index);
@@ -79,7 +91,7 @@ bool PayloadSplitter::Elements(size_t index) {
     const uint64_t steps = steps_;
     if (!element() || at_ == before) {
       at_ = before;
-      values_.resize(mark);
+      values_.erase(values_.begin() + static_cast<ptrdiff_t>(mark), values_.end());
       steps_ = steps;
       break;
     }
@@ -92,7 +104,8 @@ bool PayloadSplitter::Elements(size_t index) {
 bool PayloadSplitter::Bytes(size_t index, size_t prefix, size_t size, size_t suffix) {
   const size_t left = payload_.size() - at_;
   if (prefix > left || size > left - prefix || suffix > left - prefix - size) return false;
-  values_.push_back({static_cast<uint16_t>(index), false, 0, payload_.subspan(at_ + prefix, size)});
+  values_.push_back(
+      {static_cast<uint16_t>(index), FieldValue::What::kBytes, static_cast<uint32_t>(size), at_ + prefix});
   at_ += prefix + size + suffix;
   return true;
 }
@@ -102,14 +115,7 @@ bool PayloadSplitter::One(size_t index) {
   const size_t left = payload_.size() - at_;
   const std::byte* here = payload_.data() + at_;
   switch (field.shape) {
-    case LayoutField::SHAPE_NUMBER: {
-      if (field.width > left) return false;
-      const uint64_t number = LoadNumber(here, field.width);
-      numbers_[index] = number;
-      values_.push_back({static_cast<uint16_t>(index), false, number, {}});
-      at_ += field.width;
-      return true;
-    }
+    case LayoutField::SHAPE_NUMBER: return Number(index, field.width);
     case LayoutField::SHAPE_BYTES: {
       uint64_t length = field.length_value;
       size_t prefix = 0;

@@ -12,10 +12,12 @@ namespace etwpipe::etwp {
 
 /// A number, the bytes of a value, or how many elements an array has that says so itself.
 struct FieldValue {
-  uint16_t field = 0;
-  bool is_count = false;
-  uint64_t number = 0;
-  std::span<const std::byte> bytes;  ///< of the payload
+  enum class What : uint8_t { kNumber, kBytes, kCount };
+
+  uint16_t field;
+  What what;
+  uint32_t size;    ///< of the bytes
+  uint64_t number;  ///< or where in the payload the bytes begin
 };
 
 /// Cuts payloads; keeps its working memory.
@@ -31,6 +33,7 @@ class PayloadSplitter {
   bool Range(size_t begin, size_t end);
   bool Elements(size_t index);
   bool One(size_t index);
+  bool Number(size_t index, size_t width);
   bool Bytes(size_t index, size_t prefix, size_t size, size_t suffix);
   bool Step() { return ++steps_ <= AllowedSteps(at_); }
 

@@ -94,14 +94,17 @@ TEST(NumberCodec, StepsAreToldByTheirDifferences) {
 }
 
 TEST(NumberCodec, SamplesLieInsideAndAscend) {
-  for (const size_t count : {size_t{1}, size_t{4096}, size_t{4097}, size_t{1'000'003}}) {
-    size_t end = 0;
-    for (const auto& [begin, stop] : NumberEncoder::Sample(count)) {
-      EXPECT_GE(begin, end);
-      EXPECT_GT(stop, begin);
-      end = stop;
+  for (const Effort effort : {Effort::kEstimate, Effort::kTrial}) {
+    const NumberEncoder encoder(effort);
+    for (const size_t count : {1u, 512u, 513u, 4096u, 4097u, 1'000'003u}) {
+      size_t end = 0;
+      for (const auto& [begin, stop] : encoder.Sample(count)) {
+        EXPECT_GE(begin, end);
+        EXPECT_GT(stop, begin);
+        end = stop;
+      }
+      EXPECT_EQ(end, count);
     }
-    EXPECT_EQ(end, count);
   }
 }
 
