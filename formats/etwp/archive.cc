@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "formats/etwp/trace_header.h"
 
@@ -249,9 +250,46 @@ Status Archive::CheckUnread(Diagnostics* diagnostics) const {
   };
   ETWPIPE_RETURN_IF_ERROR(check(index_.restores(), "a restore frame, which events do not need",
                                 [](const v1::Frame& frame) { return frame.has_restore(); }));
+  if (index_.has_prefix()) {
+    ETWPIPE_RETURN_IF_ERROR(check(std::array{index_.prefix()}, "the copy of the first block's columns",
+                                  [](const v1::Frame& frame) { return frame.has_prefix(); }));
+  }
   return dictionary_complete_ ? check(index_.dictionaries(), "a dictionary, of which there is a copy",
                                       [](const v1::Frame& frame) { return frame.has_dictionary(); })
                               : Status();
+}
+
+bool Archive::TakePrefix(const v1::Columns& columns) {
+  BlockPrefix prefix;
+  if (MakePrefix(columns, prefix)) return false;
+  dictionary_.set_prefix(std::move(prefix));
+  return true;
+}
+
+Status Archive::FindPrefix() {
+  if (std::exchange(prefix_sought_, true)) return {};
+  if (first_columns_ && TakePrefix(*first_columns_)) return {};
+  first_columns_.reset();
+  ReadFrame frame;
+  if (has_index_) {
+    const auto take = [&](const v1::FrameEntry& entry) -> Result<bool> {
+      const auto fault = ReadFrameAt(*file_, entry.offset(), entry.length(), frame);
+      if (!fault.ok()) return fault.status();
+      if (!fault->empty()) return false;
+      if (frame.body.has_block()) return TakePrefix(frame.body.block().columns());
+      return frame.body.has_prefix() && TakePrefix(frame.body.prefix());
+    };
+    const auto taken = index_.blocks_size() > 0 ? take(index_.blocks(0).frame()) : Result<bool>(false);
+    if (!taken.ok() || *taken || !index_.has_prefix()) return taken.status();
+    return take(index_.prefix()).status();
+  }
+  if (file_->sequential()) return {};
+  FrameWalker frames(*file_);
+  while (true) {
+    const auto more = frames.Next(frame, nullptr);
+    if (!more.ok() || !*more) return more.status();
+    if (frame.body.has_prefix() && TakePrefix(frame.body.prefix())) return {};
+  }
 }
 
 BlockWalker::BlockWalker(Archive& archive, Diagnostics* diagnostics)
@@ -264,12 +302,13 @@ void BlockWalker::Report(DiagnosticId id, DiagnosticPlace place, std::string_vie
 }
 
 // Whether the block comes in its order and all its names are known.
-bool BlockWalker::Accept(ReadBlock& block) {
+Result<bool> BlockWalker::Accept(ReadBlock& block) {
   if (block.block().first_event() < next_event_) {
     Report(DiagnosticId::kArchiveFrameBad, block.place,
            fmt::format("a block starts with event {}, after event {}", block.block().first_event(), next_event_));
     return false;
   }
+  if (NeedsPrefix(block.block().columns())) ETWPIPE_RETURN_IF_ERROR(archive_.FindPrefix());
   if (const auto error = FindNames(block.block(), archive_.dictionary_, block.names)) {
     Report(error->id, block.place, error->reason);
     return false;
@@ -301,7 +340,9 @@ Result<std::unique_ptr<ReadBlock>> BlockWalker::NextByIndex(const SkipBlock& ski
       Report(DiagnosticId::kArchiveFrameBad, block->place, "a block is not the one that the index names");
       continue;
     }
-    if (Accept(*block)) return block;
+    const auto accepted = Accept(*block);
+    if (!accepted.ok()) return accepted.status();
+    if (*accepted) return block;
   }
   position_ = archive_.file_->size();
   return std::unique_ptr<ReadBlock>();
@@ -330,10 +371,14 @@ Result<std::unique_ptr<ReadBlock>> BlockWalker::NextBySync(const SkipBlock& skip
         }
         break;
       case v1::Frame::kTrailer: trailer_ = std::move(*body.mutable_trailer()); break;
-      case v1::Frame::kBlock:
+      case v1::Frame::kBlock: {
+        if (body.block().first_event() == 0) archive_.first_columns_ = body.block().columns();
         if (skip && skip(Summarise(body.block()))) break;
-        if (Accept(*block)) return block;
+        const auto accepted = Accept(*block);
+        if (!accepted.ok()) return accepted.status();
+        if (*accepted) return block;
         break;
+      }
       default: break;
     }
   }

@@ -59,6 +59,9 @@ class Archive {
   /// Tells `diagnostics` (may be null) of damage in frames that neither opening nor a BlockWalker looks at: those for
   /// restoring, and dictionaries that the complete one stands for. Nothing without an index: a walk meets them all.
   Status CheckUnread(Diagnostics* diagnostics) const;
+  /// Makes dictionary() know the prefix, if there is one to be had: from the first block or else from its copy. It is
+  /// looked for once. A Status only when the file cannot be read.
+  Status FindPrefix();
   /// As far as it is known: all of it with an index; otherwise a BlockWalker adds what it meets.
   Dictionary& dictionary() { return dictionary_; }
   const Dictionary& dictionary() const { return dictionary_; }
@@ -70,6 +73,7 @@ class Archive {
   Status ReadEnd(Diagnostics* diagnostics);
   Result<std::string> ReadIndex(const Tail& tail);
   Status ReadDictionaries(Diagnostics* diagnostics);
+  bool TakePrefix(const v1::Columns& columns);
 
   std::shared_ptr<InputFile> file_;
   TraceInfo info_;
@@ -82,7 +86,9 @@ class Archive {
   std::optional<v1::Trailer> trailer_;
   std::optional<v1::Statistics> statistics_;
   Dictionary dictionary_;
-  bool dictionary_complete_ = false;     // read in one piece; the dictionaries between the blocks were not looked at
+  bool dictionary_complete_ = false;  // read in one piece; the dictionaries between the blocks were not looked at
+  std::optional<v1::Columns> first_columns_;  // of the first block, once a walk without an index met it
+  bool prefix_sought_ = false;
   std::unique_ptr<FrameWalker> stream_;  // the one walk over a stream, until a BlockWalker takes it
 
   friend class BlockWalker;
@@ -114,7 +120,7 @@ class BlockWalker {
  private:
   Result<std::unique_ptr<ReadBlock>> NextByIndex(const SkipBlock& skip);
   Result<std::unique_ptr<ReadBlock>> NextBySync(const SkipBlock& skip);
-  bool Accept(ReadBlock& block);
+  Result<bool> Accept(ReadBlock& block);
   void Report(DiagnosticId id, DiagnosticPlace place, std::string_view reason) const;
 
   Archive& archive_;

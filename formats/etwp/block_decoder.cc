@@ -22,6 +22,14 @@ namespace etwpipe::etwp {
 std::optional<DecodeError> FindNames(const v1::Block& block, const Dictionary& dictionary, BlockNames& names) {
   names.kinds.clear();
   names.annotations.clear();
+  names.prefix = nullptr;
+  if (NeedsPrefix(block.columns())) {
+    names.prefix = dictionary.prefix();
+    if (names.prefix == nullptr) {
+      return DecodeError{DiagnosticId::kArchiveFrameBad,
+                         "it needs the columns of the first block, which is missing or damaged, as is their copy"};
+    }
+  }
   for (const uint32_t number : block.kinds()) {
     names.kinds.push_back(dictionary.kind(number));
     if (names.kinds.back() == nullptr) {
@@ -81,7 +89,7 @@ class BlockDecoder::Decoding {
     out.rows.clear();
     out.annotations.clear();
     if (auto error = CheckBlock()) return error;
-    if (auto error = columns_.Open(block_->columns())) return error;
+    if (auto error = columns_.Open(block_->columns(), BytesOf(names.prefix))) return error;
     if (!ReadOrder() || !ReadHeaderColumns() || !ReadKindColumns()) return Bad("a column does not fit its events");
     if (!BuildRecords()) return Bad("its columns contradict each other");
     if (stopped_) return std::nullopt;

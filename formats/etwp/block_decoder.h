@@ -52,8 +52,9 @@ struct DecodedBlock {
 struct BlockNames {
   std::vector<const RecordTemplate*> kinds;        ///< parallel to Block.kinds
   std::vector<const AnnotationInfo*> annotations;  ///< parallel to Block.annotations
+  BlockPrefix prefix;                              ///< null where the block needs none
 };
-/// Fails with the reason when the dictionary lacks one.
+/// Fails with the reason when the dictionary lacks one, or the prefix that the block needs.
 std::optional<DecodeError> FindNames(const v1::Block& block, const Dictionary& dictionary, BlockNames& names);
 
 /// Takes blocks apart, one at a time; keeps its working memory.

@@ -365,7 +365,7 @@ Status BlockEncoder::EncodeOnce(BlockEvents& events, std::span<const uint32_t> r
     AddAnnotation(annotation);
   }
   Release();
-  ETWPIPE_RETURN_IF_ERROR(columns_.Finish(level, compressor_, *block.mutable_columns()));
+  ETWPIPE_RETURN_IF_ERROR(columns_.Finish(level, compressor_, *block.mutable_columns(), BytesOf(prefix_)));
   if (large_) {
     columns_.Release();
     block.mutable_columns()->mutable_content()->shrink_to_fit();
@@ -400,7 +400,7 @@ Status BlockEncoder::Encode(BlockEvents& events, int level, v1::Block& block) {
   const std::vector<BlockRow>& rows = events.rows;
   while (true) {
     ETWPIPE_RETURN_IF_ERROR(EncodeOnce(events, raw, level, block));
-    BlockNames names;
+    BlockNames names{.kinds = {}, .annotations = {}, .prefix = prefix_};
     for (size_t kind = 0; kind < group_ends_.size(); ++kind) {
       names.kinds.push_back(rows[order_[group_ends_[kind] - 1]].kind);
     }

@@ -56,6 +56,8 @@ class BlockEncoder {
   Compressor& compressor() { return compressor_; }
   /// How much the choice of encodings and predictions tries out.
   void set_effort(Effort effort) { columns_.numbers().set_effort(effort); }
+  /// What the next blocks are compressed with; null for nothing.
+  void set_prefix(BlockPrefix prefix) { prefix_ = std::move(prefix); }
 
   /// Adds events and bytes of each kind of the block just made of those rows.
   void CountKinds(std::span<const BlockRow> rows, v1::BlockEntry& entry) const;
@@ -79,6 +81,7 @@ class BlockEncoder {
   void Release();
 
   std::vector<uint32_t> raw_kinds_;
+  BlockPrefix prefix_;
   bool large_ = false;  // the block at hand
   Compressor compressor_;
   ColumnWriter columns_;

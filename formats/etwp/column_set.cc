@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 
 #include "formats/etwp/byte_rows.h"
@@ -19,13 +20,17 @@ constexpr size_t kRowSample = 128 << 10;
 
 constexpr size_t kLargeContent = 512 << 10;
 constexpr int kTableLog = 20;
+constexpr int kMinWindowLog = 10;  // zstd takes none below
+
+DecodeError Bad(std::string reason) { return {DiagnosticId::kArchiveFrameBad, std::move(reason)}; }
 
 constexpr uint64_t KeyOf(uint32_t id, uint32_t of) { return uint64_t{id} << 32 | of; }
 
 }  // namespace
 
 Status Compressor::Compress(std::span<const std::byte> head, std::span<const std::byte> content,
-                            std::span<const size_t> cuts, int level, std::string& out) {
+                            std::span<const size_t> cuts, int level, std::span<const std::byte> prefix,
+                            std::string& out) {
   ZSTD_CCtx* context = context_.get();
   if (context == nullptr) return Status::Internal("zstd: no memory");
   const size_t size = head.size() + content.size();
@@ -33,11 +38,16 @@ Status Compressor::Compress(std::span<const std::byte> head, std::span<const std
   ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, level);
   ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 0);
   // Larger tables would take up to 80 MiB and gain nothing on columns.
-  if (size > kLargeContent) {
+  if (size + prefix.size() > kLargeContent) {
     ZSTD_CCtx_setParameter(context, ZSTD_c_hashLog, kTableLog);
     ZSTD_CCtx_setParameter(context, ZSTD_c_chainLog, kTableLog);
   }
   ZSTD_CCtx_setPledgedSrcSize(context, size);
+  if (!prefix.empty()) {
+    const int window = std::max(static_cast<int>(std::bit_width(size + prefix.size())), kMinWindowLog);
+    ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, window);
+    ZSTD_CCtx_refPrefix(context, prefix.data(), prefix.size());
+  }
   out.resize(ZSTD_compressBound(size) + 16 * (cuts.size() + 1));
   ZSTD_outBuffer output{out.data(), out.size(), 0};
   const auto feed = [&](std::span<const std::byte> bytes, ZSTD_EndDirective then) -> Status {
@@ -135,7 +145,7 @@ void ColumnWriter::EndBytesAs(v1::Encoding encoding) {
   if (bytes_.size() > pending_.begin) Add(pending_.id, pending_.of, encoding, 0, pending_.begin);
 }
 
-Status ColumnWriter::Finish(int level, Compressor& compressor, v1::Columns& out) {
+Status ColumnWriter::Finish(int level, Compressor& compressor, v1::Columns& out, std::span<const std::byte> prefix) {
   const size_t directory_size = directory_.ByteSizeLong();
   const size_t size = directory_size + bytes_.size();
   if (size > kMaxContent) {
@@ -166,9 +176,10 @@ Status ColumnWriter::Finish(int level, Compressor& compressor, v1::Columns& out)
   out.set_directory_length(static_cast<uint32_t>(directory_size));
   out.set_content_length(static_cast<uint32_t>(size));
   ETWPIPE_RETURN_IF_ERROR(
-      compressor.Compress(std::as_bytes(std::span(directory)), bytes_, cuts, level, *out.mutable_content()));
+      compressor.Compress(std::as_bytes(std::span(directory)), bytes_, cuts, level, prefix, *out.mutable_content()));
   if (out.content().size() < size) {
     out.set_compression(v1::Columns::COMPRESSION_ZSTD);
+    if (!prefix.empty()) out.add_encodings(v1::ENCODING_PREFIXED);
     return {};
   }
   out.set_compression(v1::Columns::COMPRESSION_NONE);
@@ -177,51 +188,66 @@ Status ColumnWriter::Finish(int level, Compressor& compressor, v1::Columns& out)
   return {};
 }
 
-std::optional<DecodeError> ColumnReader::Open(const v1::Columns& columns) {
-  columns_.clear();
-  const auto bad = [](std::string reason) { return DecodeError{DiagnosticId::kArchiveFrameBad, std::move(reason)}; };
+bool NeedsPrefix(const v1::Columns& columns) {
+  const auto& encodings = columns.encodings();
+  return std::find(encodings.begin(), encodings.end(), v1::ENCODING_PREFIXED) != encodings.end();
+}
+
+std::optional<DecodeError> InflateColumns(const v1::Columns& columns, std::span<const std::byte> prefix,
+                                          std::vector<std::byte>& content) {
   for (const uint32_t encoding : columns.encodings()) {
     if (!IsKnownEncoding(encoding)) {
       return DecodeError{DiagnosticId::kArchiveEncodingUnknown,
                          fmt::format("it uses encoding {}, which this version does not know", encoding)};
     }
   }
+  const bool prefixed = NeedsPrefix(columns);
+  if (prefixed && prefix.empty()) return Bad("it needs a prefix where there is none");
   const size_t size = columns.content_length();
-  if (size > kMaxContent) return bad(fmt::format("it declares {} bytes of columns", size));
-  if (columns.directory_length() > size) return bad("its column directory is longer than its content");
+  if (size > kMaxContent) return Bad(fmt::format("it declares {} bytes of columns", size));
+  if (columns.directory_length() > size) return Bad("its column directory is longer than its content");
   if (columns.compression() == v1::Columns::COMPRESSION_NONE) {
-    if (columns.content().size() != size) return bad("its content has another length than declared");
+    if (columns.content().size() != size) return Bad("its content has another length than declared");
     const auto* bytes = reinterpret_cast<const std::byte*>(columns.content().data());
-    content_.assign(bytes, bytes + size);
+    content.assign(bytes, bytes + size);
   } else if (columns.compression() == v1::Columns::COMPRESSION_ZSTD) {
     const auto& packed = columns.content();
     if (ZSTD_getFrameContentSize(packed.data(), packed.size()) != size) {
-      return bad("its zstd frame states another size than declared");
+      return Bad("its zstd frame states another size than declared");
     }
-    content_.resize(size);
-    const size_t inflated = ZSTD_decompress(content_.data(), size, packed.data(), packed.size());
-    if (ZSTD_isError(inflated)) return bad(fmt::format("zstd: {}", ZSTD_getErrorName(inflated)));
-    if (inflated != size) return bad("its zstd frame is shorter than declared");
+    const std::unique_ptr<ZSTD_DCtx, size_t (*)(ZSTD_DCtx*)> context(ZSTD_createDCtx(), &ZSTD_freeDCtx);
+    if (context == nullptr) return Bad("zstd: no memory");
+    if (prefixed) ZSTD_DCtx_refPrefix(context.get(), prefix.data(), prefix.size());
+    content.resize(size);
+    const size_t inflated = ZSTD_decompressDCtx(context.get(), content.data(), size, packed.data(), packed.size());
+    if (ZSTD_isError(inflated)) return Bad(fmt::format("zstd: {}", ZSTD_getErrorName(inflated)));
+    if (inflated != size) return Bad("its zstd frame is shorter than declared");
   } else {
     return DecodeError{DiagnosticId::kArchiveEncodingUnknown,
                        fmt::format("it uses compression {}, which this version does not know",
                                    static_cast<int>(columns.compression()))};
   }
+  return std::nullopt;
+}
 
+std::optional<DecodeError> ColumnReader::Open(const v1::Columns& columns, std::span<const std::byte> prefix) {
+  columns_.clear();
+  if (auto error = InflateColumns(columns, prefix, content_)) return error;
+  const size_t size = content_.size();
   v1::ColumnDirectory directory;
   if (!directory.ParseFromArray(content_.data(), static_cast<int>(columns.directory_length()))) {
-    return bad("its column directory cannot be parsed");
+    return Bad("its column directory cannot be parsed");
   }
   const int count = directory.id_size();
   if (directory.of_size() != count || directory.encoding_size() != count || directory.length_size() != count ||
       (directory.prediction_size() != count && directory.prediction_size() != 0)) {
-    return bad("its column directory is inconsistent");
+    return Bad("its column directory is inconsistent");
   }
   size_t at = columns.directory_length();
   columns_.reserve(static_cast<size_t>(count));
   for (int i = 0; i < count; ++i) {
     const size_t length = directory.length(i);
-    if (length > size - at) return bad("a column reaches past the content");
+    if (length > size - at) return Bad("a column reaches past the content");
     if (!IsKnownEncoding(directory.encoding(i))) {
       return DecodeError{
           DiagnosticId::kArchiveEncodingUnknown,
@@ -231,12 +257,12 @@ std::optional<DecodeError> ColumnReader::Open(const v1::Columns& columns) {
     columns_.push_back({KeyOf(directory.id(i), directory.of(i)), directory.encoding(i), prediction, at, length});
     at += length;
   }
-  if (at != size) return bad("its columns do not fill the content");
+  if (at != size) return Bad("its columns do not fill the content");
   std::sort(columns_.begin(), columns_.end(), [](const Column& a, const Column& b) { return a.key < b.key; });
   const auto twice = std::adjacent_find(columns_.begin(), columns_.end(),
                                         [](const Column& a, const Column& b) { return a.key == b.key; });
-  if (twice != columns_.end()) return bad("a column occurs twice");
-  if (!ReadRows()) return bad("a column of rows makes no sense");
+  if (twice != columns_.end()) return Bad("a column occurs twice");
+  if (!ReadRows()) return Bad("a column of rows makes no sense");
   return std::nullopt;
 }
 

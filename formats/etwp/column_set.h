@@ -40,9 +40,9 @@ class Compressor {
   Compressor() : context_(ZSTD_createCCtx(), &ZSTD_freeCCtx) {}
 
   /// Compresses `head` and then `content` at zstd `level` as one frame; a zstd block ends at each of `cuts` (ascending
-  /// offsets in both together).
+  /// offsets in both together). Whoever inflates it needs the same `prefix`, unless it is empty.
   Status Compress(std::span<const std::byte> head, std::span<const std::byte> content, std::span<const size_t> cuts,
-                  int level, std::string& out);
+                  int level, std::span<const std::byte> prefix, std::string& out);
 
  private:
   std::unique_ptr<ZSTD_CCtx, size_t (*)(ZSTD_CCtx*)> context_;
@@ -70,8 +70,9 @@ class ColumnWriter {
   /// Names an encoding that a reader of these columns must know.
   void Require(v1::Encoding encoding) { required_.push_back(encoding); }
 
-  /// Writes directory and columns, compressed. Fails when they exceed the bound of a frame.
-  Status Finish(int level, Compressor& compressor, v1::Columns& out);
+  /// Writes directory and columns, compressed, with `prefix` if it is not empty. Fails when they exceed the bound of a
+  /// frame.
+  Status Finish(int level, Compressor& compressor, v1::Columns& out, std::span<const std::byte> prefix = {});
 
  private:
   void Add(uint32_t id, uint32_t of, v1::Encoding encoding, uint32_t prediction, size_t begin);
@@ -90,11 +91,18 @@ class ColumnWriter {
   std::vector<v1::Encoding> required_;
 };
 
+/// Whether columns are compressed with a prefix.
+bool NeedsPrefix(const v1::Columns& columns);
+/// Replaces `content` by the inflated directory and columns; sizes are checked before allocating. `prefix`: what they
+/// were compressed with, if they need it.
+std::optional<DecodeError> InflateColumns(const v1::Columns& columns, std::span<const std::byte> prefix,
+                                          std::vector<std::byte>& content);
+
 /// Opens columns again. Everything is checked: sizes before allocating, each column consumed to its last byte.
 class ColumnReader {
  public:
-  /// Inflates. The error says what is wrong; nullopt when all is well.
-  std::optional<DecodeError> Open(const v1::Columns& columns);
+  /// Inflates, with `prefix` if the columns need it. The error says what is wrong; nullopt when all is well.
+  std::optional<DecodeError> Open(const v1::Columns& columns, std::span<const std::byte> prefix = {});
 
   /// Replaces `out` by the `count` values of a column; zeros where it is absent. False when it does not hold exactly
   /// `count`.

@@ -1,4 +1,4 @@
-// File-level numbers of an archive: kinds of records and annotations.
+// What the blocks of an archive share: numbers of kinds of records and annotations, and their prefix.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "formats/etwp/block_prefix.h"
 #include "formats/etwp/record_template.h"
 #include "pipeline/annotation.h"
 #include "proto/archive.pb.h"
@@ -35,8 +36,12 @@ class Dictionary {
   std::vector<AnnotationInfo> annotations() const;
   /// Texts of schemas (formats/schema/SCHEMA_TEXT.md).
   const std::vector<std::string>& schemas() const { return schemas_; }
+  /// What blocks are compressed with; null as long as it is not known.
+  const BlockPrefix& prefix() const { return prefix_; }
+  void set_prefix(BlockPrefix prefix) { prefix_ = std::move(prefix); }
 
  private:
+  BlockPrefix prefix_;
   std::deque<RecordTemplate> templates_;
   std::deque<AnnotationInfo> infos_;
   std::vector<std::string> schemas_;

@@ -80,7 +80,8 @@ class EtwpSink : public Sink {
   struct Part;
   struct Worker;
 
-  std::unique_ptr<Block> CloseBlock();
+  Result<std::unique_ptr<Block>> CloseBlock();
+  Status EncodeFirst(Block& block);
   void CutRestore(bool all, std::vector<std::unique_ptr<SinkBlock>>& blocks);
   Status NumberAnnotations(const EventChunk& chunk, uint32_t begin, uint32_t end);
   Result<v1::FrameEntry> Append(const v1::Frame& frame);
@@ -106,6 +107,9 @@ class EtwpSink : public Sink {
   std::unique_ptr<ChunkMaker> chunks_;
 
   // Cut
+  bool wants_prefix_ = false;
+  v1::Columns first_columns_;  // of the first block; it and prefix_ are set before another block is closed
+  BlockPrefix prefix_;
   DictionaryWriter dictionary_;
   StatisticsBuilder statistics_;
   v1::Dictionary fresh_;  // entries that the open block uses first

@@ -45,7 +45,8 @@ std::string Unpack(v1::Frame& frame) {
   if (ZSTD_isError(inflated) || inflated != length) return "its packed message does not inflate";
   v1::Frame inner;
   if (!inner.ParseFromString(message)) return "its packed message cannot be parsed";
-  if (inner.has_packed() || inner.has_block() || inner.has_restore()) return "it packs what may not be packed";
+  if (inner.has_packed() || inner.has_block() || inner.has_restore() || inner.has_prefix())
+    return "it packs what may not be packed";
   inner.set_magic(frame.magic());
   inner.set_format_version(frame.format_version());
   inner.set_min_reader_version(frame.min_reader_version());

@@ -102,7 +102,7 @@ class NumberCursor {
 
 /// Whether this version can read it.
 constexpr bool IsKnownEncoding(uint32_t encoding) {
-  return encoding >= v1::ENCODING_BYTES && encoding <= v1::ENCODING_PREDICTIONS;
+  return encoding >= v1::ENCODING_BYTES && encoding <= v1::ENCODING_PREFIXED;
 }
 
 }  // namespace etwpipe::etwp

@@ -135,7 +135,7 @@ Status EncodeRows(const BlockEvents& events, const TraceContext& trace, int leve
     return Status::Output(fmt::format("{} bytes of events are too many for a block", content.size()));
   }
   block.mutable_rows()->set_length(static_cast<uint32_t>(content.size()));
-  return compressor.Compress({}, std::as_bytes(std::span(content)), {}, level,
+  return compressor.Compress({}, std::as_bytes(std::span(content)), {}, level, {},
                              *block.mutable_rows()->mutable_content());
 }
 

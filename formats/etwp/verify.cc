@@ -129,7 +129,14 @@ class Verifier {
       if (!*more) break;
       // Blocks need the dictionaries before them, so this is done in order.
       if (task->frame.body.has_dictionary()) LookAtDictionary(task->frame);
-      if (task->frame.body.has_block()) task->error = FindNames(task->frame.body.block(), names_, task->names);
+      if (task->frame.body.has_block()) {
+        const v1::Block& block = task->frame.body.block();
+        if (NeedsPrefix(block.columns()) && names_.prefix() == nullptr) {
+          ETWPIPE_RETURN_IF_ERROR(archive_.FindPrefix());
+          names_.set_prefix(archive_.dictionary().prefix());
+        }
+        task->error = FindNames(block, names_, task->names);
+      }
       const bool costly = task->needs_decoding();
       tasks.Begin(
           std::move(task), [](FrameTask& one) { one.Decode(); }, costly);
@@ -146,6 +153,7 @@ class Verifier {
       case v1::Frame::kHeader: LookAtHeader(frame); break;
       case v1::Frame::kBlock: LookAtBlock(task); break;
       case v1::Frame::kRestore: LookAtRestore(task); break;
+      case v1::Frame::kPrefix: LookAtPrefix(frame); break;
       case v1::Frame::kDictionary:
       case v1::Frame::kIndex:
       case v1::Frame::kStatistics:
@@ -323,6 +331,20 @@ class Verifier {
     return fits ? static_cast<uint16_t>(header.payload_begin - header.extended_begin) : uint16_t{0};
   }
 
+  void LookAtPrefix(const ReadFrame& frame) {
+    ++prefixes_;
+    BlockPrefix copy;
+    const auto error = MakePrefix(frame.body.prefix(), copy);
+    if (error || names_.prefix() == nullptr || *copy != *names_.prefix()) {
+      blocks_.Complain(fmt::format("the copy of the first one's columns at {} {}", frame.place.offset,
+                                   error ? "cannot be used: " + error->reason : "differs"));
+    }
+    const auto& entry = archive_.index().prefix();
+    if (archive_.has_index() && (entry.offset() != frame.place.offset || entry.length() != frame.place.length)) {
+      index_.Complain(fmt::format("the copy of the first block's columns at {} is missing", frame.place.offset));
+    }
+  }
+
   void LookAtRestore(const FrameTask& task) {
     const ReadFrame& frame = task.frame;
     const v1::Restore& restore = frame.body.restore();
@@ -350,6 +372,10 @@ class Verifier {
     if (restore_frames_ != static_cast<uint64_t>(archive_.index().restores_size())) {
       index_.Complain(
           fmt::format("it lists {} restore frames, there are {}", archive_.index().restores_size(), restore_frames_));
+    }
+    const uint64_t prefixes = archive_.index().has_prefix() ? 1 : 0;
+    if (prefixes_ != prefixes) {
+      blocks_.Complain(fmt::format("{} good copies of the first one's columns instead of {}", prefixes_, prefixes));
     }
     if (headers_ != 2) header_.Complain(fmt::format("{} good copies instead of 2", headers_));
     if (complete_ != 1) dictionary_.Complain(fmt::format("{} good complete copies instead of 1", complete_));
@@ -424,6 +450,7 @@ class Verifier {
   uint64_t events_ = 0;
   uint64_t indexed_ = 0;
   uint64_t restore_frames_ = 0;
+  uint64_t prefixes_ = 0;
   uint64_t buffers_ = 0;
   uint64_t restored_events_ = 0;
   std::vector<std::pair<uint64_t, uint64_t>> covered_;

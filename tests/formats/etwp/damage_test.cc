@@ -19,7 +19,12 @@ constexpr size_t kMostEventsOfABlock = 60;
 
 class Damage : public testing::Test {
  protected:
-  virtual SyntheticTrace Make() const { return MakeTrace(100, 31); }
+  // Too short for a prefix, by what it says of its buffers.
+  virtual SyntheticTrace Make() const {
+    SyntheticTrace trace = MakeTrace(100, 31);
+    trace.info.buffers = 0;
+    return trace;
+  }
 
   void SetUp() override {
     trace_ = Make();
@@ -72,6 +77,24 @@ class TypedDamage : public Damage {
   SyntheticTrace Make() const override { return MakeTypedTrace(100); }
 };
 
+// The same of one whose blocks are compressed with the columns of the first.
+class PrefixedDamage : public Damage {
+ protected:
+  SyntheticTrace Make() const override { return MakeTrace(100, 31); }
+
+  std::shared_ptr<etwp::Archive> OpenArchive() const {
+    const MemoryFile memory(bytes_);
+    auto archive = etwp::Archive::Open(*memory.Open(), nullptr);
+    EXPECT_TRUE(archive.ok());
+    return *archive;
+  }
+  // Both ends of the frame's body are changed.
+  static void Spoil(const v1::FrameEntry& frame, std::vector<std::byte>& bytes) {
+    bytes[frame.offset() + etwp::kFramePrefix] ^= std::byte{1};
+    bytes[frame.offset() + frame.length() - 1] ^= std::byte{1};
+  }
+};
+
 void Damage::CutAnywhere() const {
   size_t most = 0;
   size_t opened = 0;
@@ -120,8 +143,10 @@ void Damage::FlipAnywhere() const {
 
 TEST_F(Damage, CutAnywhereOpensUpToTheLastWholeBlock) { CutAnywhere(); }
 TEST_F(TypedDamage, CutAnywhereOpensUpToTheLastWholeBlock) { CutAnywhere(); }
+TEST_F(PrefixedDamage, CutAnywhereOpensUpToTheLastWholeBlock) { CutAnywhere(); }
 TEST_F(Damage, AFlippedBitNeverMakesAWrongEvent) { FlipAnywhere(); }
 TEST_F(TypedDamage, AFlippedBitNeverMakesAWrongEvent) { FlipAnywhere(); }
+TEST_F(PrefixedDamage, AFlippedBitNeverMakesAWrongEvent) { FlipAnywhere(); }
 
 TEST_F(TypedDamage, EveryKindHasFields) {
   const MemoryFile memory(bytes_);
@@ -172,6 +197,131 @@ TEST_F(Damage, CheckingAllTellsOfAFlippedBitAnywhere) {
   EXPECT_GT(passed_over, bytes_.size() / 70);
 }
 
+// Rewrites one frame of the file with a right checksum. Frames that come later move, so the index is dropped.
+std::vector<std::byte> WithFrame(std::span<const std::byte> bytes, size_t wanted,
+                                 const std::function<void(v1::Frame&)>& change) {
+  std::vector<std::byte> out;
+  const MemoryFile memory(bytes);
+  const auto file = memory.Open();
+  etwp::FrameWalker walker(**file);
+  etwp::ReadFrame frame;
+  for (size_t i = 0; *walker.Next(frame, nullptr); ++i) {
+    if (frame.body.has_index()) break;
+    if (i == wanted) change(frame.body);
+    const auto made = etwp::MakeFrame(frame.body);
+    out.insert(out.end(), made->begin(), made->end());
+  }
+  return out;
+}
+
+// Reads the index, changes it, and puts file and tail together again with right checksums.
+std::vector<std::byte> WithIndex(std::span<const std::byte> bytes, const std::function<void(v1::Index&)>& change) {
+  const auto tail = *etwp::ParseTail(bytes.last(etwp::kTailSize));
+  const MemoryFile memory(bytes);
+  etwp::ReadFrame read;
+  EXPECT_EQ(*etwp::ReadFrameAt(**memory.Open(), tail.index_offset, tail.index_length, read), "");
+  change(*read.body.mutable_index());
+  const auto made = *etwp::MakeFrame(read.body);
+  std::vector<std::byte> out(bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(tail.index_offset));
+  out.insert(out.end(), made.begin(), made.end());
+  const auto end =
+      etwp::MakeTail({tail.index_offset, static_cast<uint32_t>(made.size()), etwp::LoadFrameChecksum(made)});
+  out.insert(out.end(), end.begin(), end.end());
+  return out;
+}
+
+TEST_F(PrefixedDamage, EveryBlockButTheFirstNeedsIt) {
+  const auto archive = OpenArchive();
+  ASSERT_TRUE(archive->index().has_prefix());
+  etwp::BlockWalker walker(*archive, nullptr);
+  size_t blocks = 0;
+  for (auto block = walker.Next({}); block.ok() && *block != nullptr; block = walker.Next({})) {
+    EXPECT_EQ(etwp::NeedsPrefix((*block)->block().columns()), blocks > 0);
+    ++blocks;
+  }
+  EXPECT_GT(blocks, 3u);
+}
+
+// By the index, and where the index is lost too by a walk over the frames.
+TEST_F(PrefixedDamage, TheCopyStandsForALostFirstBlock) {
+  const auto archive = OpenArchive();
+  auto damaged = bytes_;
+  Spoil(archive->index().blocks(0).frame(), damaged);
+  for (const size_t cut : {0, 1}) {
+    Diagnostics diagnostics;
+    const auto content = Read(std::span(damaged).first(damaged.size() - cut), &diagnostics);
+    ASSERT_TRUE(content.status.ok());
+    EXPECT_EQ(content.events.size(), trace_.events.size() - archive->index().blocks(0).events());
+    ExpectOnlyTrueEvents(content, cut);
+    EXPECT_EQ(diagnostics.count(DiagnosticId::kArchiveFrameBad), 1u);
+  }
+}
+
+TEST_F(PrefixedDamage, ALostCopyCostsNothing) {
+  auto damaged = bytes_;
+  Spoil(OpenArchive()->index().prefix(), damaged);
+  Diagnostics diagnostics;
+  EXPECT_TRUE(Read(damaged, &diagnostics).events == trace_.events);
+  EXPECT_TRUE(diagnostics.entries().empty());
+  const MemoryFile memory(damaged);
+  const auto findings = *etwp::VerifyArchive(*memory.Open(), 1, nullptr);
+  const auto blocks =
+      std::find_if(findings.begin(), findings.end(), [](const auto& one) { return one.check == "blocks"; });
+  EXPECT_EQ(blocks->text, "0 good copies of the first one's columns instead of 1");
+}
+
+TEST_F(PrefixedDamage, AnIndexThatNamesAnotherCopyCostsNothing) {
+  for (const auto& change : std::vector<std::function<void(v1::Index&)>>{
+           [](v1::Index& i) { i.clear_prefix(); }, [](v1::Index& i) { *i.mutable_prefix() = i.header(); },
+           [](v1::Index& i) { i.mutable_prefix()->set_length(0xFFFFFFFF); }}) {
+    const auto lying = WithIndex(bytes_, change);
+    EXPECT_TRUE(Read(lying, nullptr).events == trace_.events);
+    const MemoryFile memory(lying);
+    const auto findings = *etwp::VerifyArchive(*memory.Open(), 1, nullptr);
+    EXPECT_TRUE(std::any_of(findings.begin(), findings.end(), [](const VerifyFinding& finding) {
+      return finding.level == VerifyFinding::Level::kError && finding.check == "index";
+    }));
+  }
+}
+
+TEST_F(PrefixedDamage, WithoutBothEveryBlockSaysWhatItLacks) {
+  const auto archive = OpenArchive();
+  auto damaged = bytes_;
+  Spoil(archive->index().blocks(0).frame(), damaged);
+  Spoil(archive->index().prefix(), damaged);
+  for (const size_t cut : {0, 1}) {
+    Diagnostics diagnostics;
+    const auto content = Read(std::span(damaged).first(damaged.size() - cut), &diagnostics);
+    ASSERT_TRUE(content.status.ok());
+    EXPECT_TRUE(content.events.empty());
+    EXPECT_GE(diagnostics.count(DiagnosticId::kArchiveFrameBad), static_cast<uint64_t>(archive->index().blocks_size()));
+    const auto& ranges = diagnostics.ranges();
+    EXPECT_TRUE(std::any_of(ranges.begin(), ranges.end(), [](const auto& range) {
+      return range.reason == "it needs the columns of the first block, which is missing or damaged, as is their copy";
+    }));
+  }
+}
+
+TEST_F(PrefixedDamage, AnotherPrefixMakesNoWrongEvent) {
+  v1::Columns other;
+  (void)WithFrame(bytes_, 3, [&](v1::Frame& frame) { other = frame.block().columns(); });
+  // A prefix that needs one itself, and one of other bytes: compressed columns are as good as any.
+  auto bytes = other;
+  bytes.clear_encodings();
+  bytes.set_compression(v1::Columns::COMPRESSION_NONE);
+  bytes.set_content_length(static_cast<uint32_t>(bytes.content().size()));
+  bytes.set_directory_length(0);
+  for (const v1::Columns& columns : {other, bytes}) {
+    const auto changed =
+        WithFrame(bytes_, 2, [&](v1::Frame& frame) { *frame.mutable_block()->mutable_columns() = columns; });
+    Diagnostics diagnostics;
+    const auto content = Read(changed, &diagnostics);
+    ASSERT_TRUE(content.status.ok());
+    EXPECT_GT(diagnostics.count(DiagnosticId::kArchiveFrameBad), 0u);
+    ExpectOnlyTrueEvents(content, 0);
+  }
+}
+
 TEST_F(Damage, LostEndStillGivesEveryEvent) {
   Diagnostics diagnostics;
   const auto content = Read(std::span(bytes_).first(bytes_.size() - 1), &diagnostics);
@@ -189,23 +339,6 @@ TEST_F(Damage, LostFirstFrameIsReplacedByItsCopy) {
   EXPECT_TRUE(content.events == trace_.events);
   EXPECT_EQ(content.info.log_file_name, trace_.info.log_file_name);
   EXPECT_EQ(diagnostics.count(DiagnosticId::kArchiveFrameBad), 1u);
-}
-
-// Rewrites one frame of the file with a right checksum. Frames that come later move, so the index is dropped.
-std::vector<std::byte> WithFrame(std::span<const std::byte> bytes, size_t wanted,
-                                 const std::function<void(v1::Frame&)>& change) {
-  std::vector<std::byte> out;
-  const MemoryFile memory(bytes);
-  const auto file = memory.Open();
-  etwp::FrameWalker walker(**file);
-  etwp::ReadFrame frame;
-  for (size_t i = 0; *walker.Next(frame, nullptr); ++i) {
-    if (frame.body.has_index()) break;
-    if (i == wanted) change(frame.body);
-    const auto made = etwp::MakeFrame(frame.body);
-    out.insert(out.end(), made->begin(), made->end());
-  }
-  return out;
 }
 
 TEST_F(Damage, NewerFormatIsRefusedWithAClearMessage) {
@@ -265,22 +398,6 @@ TEST_F(Damage, OtherFilesAreNotArchives) {
     const auto content = Read(std::as_bytes(std::span(text)), nullptr);
     EXPECT_EQ(content.status.code(), StatusCode::kInput);
   }
-}
-
-// Reads the index, changes it, and puts file and tail together again with right checksums.
-std::vector<std::byte> WithIndex(std::span<const std::byte> bytes, const std::function<void(v1::Index&)>& change) {
-  const auto tail = *etwp::ParseTail(bytes.last(etwp::kTailSize));
-  const MemoryFile memory(bytes);
-  etwp::ReadFrame read;
-  EXPECT_EQ(*etwp::ReadFrameAt(**memory.Open(), tail.index_offset, tail.index_length, read), "");
-  change(*read.body.mutable_index());
-  const auto made = *etwp::MakeFrame(read.body);
-  std::vector<std::byte> out(bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(tail.index_offset));
-  out.insert(out.end(), made.begin(), made.end());
-  const auto end =
-      etwp::MakeTail({tail.index_offset, static_cast<uint32_t>(made.size()), etwp::LoadFrameChecksum(made)});
-  out.insert(out.end(), end.begin(), end.end());
-  return out;
 }
 
 // The archive with other statistics, and everything that tells of them right.

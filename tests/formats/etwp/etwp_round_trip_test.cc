@@ -116,13 +116,20 @@ TEST_F(RoundTrip, BatchesDoNotShowInTheFile) {
 }
 
 TEST_F(RoundTrip, ThreadsDoNotShowInTheFile) {
-  const auto trace = MakeTrace(20'000, 6);
-  ASSERT_TRUE(WriteArchive(trace, Options("1.etwp"), 500, 1).ok());
-  ASSERT_TRUE(WriteArchive(trace, Options("2.etwp"), 500, 2).ok());
-  ASSERT_TRUE(WriteArchive(trace, Options("4.etwp"), 500, 4).ok());
-  const auto first = ReadBytes(folder_.File("1.etwp"));
-  EXPECT_TRUE(first == ReadBytes(folder_.File("2.etwp")));
-  EXPECT_TRUE(first == ReadBytes(folder_.File("4.etwp")));
+  auto trace = MakeTrace(20'000, 6);
+  // With blocks for themselves, and with a prefix.
+  for (const uint64_t buffers : {0, 100}) {
+    trace.info.buffers = buffers;
+    const auto write = [&](int threads) {
+      auto options = Options(std::to_string(threads));
+      options.force = true;
+      EXPECT_TRUE(WriteArchive(trace, options, 500, threads).ok());
+      return ReadBytes(options.path);
+    };
+    const auto first = write(1);
+    EXPECT_TRUE(first == write(2));
+    EXPECT_TRUE(first == write(4));
+  }
 }
 
 TEST_F(RoundTrip, ThreadsReadTheSameEvents) {
@@ -229,7 +236,8 @@ class StandardInput {
 };
 
 TEST_F(RoundTrip, AStreamGivesTheSameEventsOnce) {
-  const auto trace = MakeTrace(20'000, 15);
+  auto trace = MakeTrace(20'000, 15);
+  trace.info.buffers = 100;  // the blocks have a prefix
   const auto options = Options("a.etwp");
   ASSERT_TRUE(WriteArchive(trace, options).ok());
   const StandardInput input(options.path);
