@@ -45,6 +45,10 @@ void OutputOptions::Add(po::options_description& options) {
       ("level", po::value(&level)->value_name("fast|default|max"), "how hard to compress an .etwp")  //
       ("layout", po::value(&layout)->value_name("columns|rows"),
        "what an .etwp is made of; rows: plain messages for other readers, larger, without annotations")  //
+      ("block-size", po::value(&block_kib)->value_name("KIB"),
+       "KiB of events per block of an .etwp, at most 32768 (default: 4096, at level max 16384); smaller blocks are "
+       "faster "
+       "to read in part and take more room")  //
       ("normalize", po::bool_switch(&normalize),
        "leave out of an .etwp what only restoring the original bit for bit needs")                       //
       ("no-ids", po::bool_switch(&no_ids), "write no EventInstanceIds into an .etl")                     //
@@ -71,6 +75,13 @@ Status OutputOptions::Check() {
   }
   if (level != "default" && to != "etwp") {
     return Status::InvalidArgument(fmt::format("--level: only for an .etwp; this is {}: leave it out", to));
+  }
+  if (block_kib != 0 && to != "etwp") {
+    return Status::InvalidArgument(fmt::format("--block-size: only for an .etwp; this is {}: leave it out", to));
+  }
+  if (block_kib < 0 || block_kib > etwp::kMaxBlockBytes / 1024) {
+    return Status::InvalidArgument(
+        fmt::format("--block-size {}: must be 1 to {} KiB", block_kib, etwp::kMaxBlockBytes / 1024));
   }
   std::error_code ignored;
   const std::filesystem::file_status there = std::filesystem::status(path, ignored);
@@ -111,6 +122,7 @@ std::unique_ptr<Sink> OutputOptions::MakeSink(const std::string& spool_dir, std:
     options.level = level == "fast" ? etwp::Level::kFast : level == "max" ? etwp::Level::kMax : etwp::Level::kDefault;
     options.layout = layout == "rows" ? etwp::Layout::kRows : etwp::Layout::kColumns;
     options.normalize = normalize;
+    options.block_bytes = static_cast<uint32_t>(block_kib * 1024);
     options.schemas = std::move(schemas);
     options.check = std::move(check);
     options.keep_paths = keep_paths;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/program_options/options_description.hpp>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -19,6 +20,7 @@ struct OutputOptions {
   std::string compress = "auto";
   std::string level = "default";
   std::string layout = "columns";
+  int64_t block_kib = 0;  ///< KiB of records per block of an .etwp; 0: what suits the level
   bool normalize = false;
   bool no_ids = false;
   bool keep_paths = false;

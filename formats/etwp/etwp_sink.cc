@@ -13,7 +13,6 @@
 namespace etwpipe::etwp {
 namespace {
 
-constexpr uint32_t kMaxBlockBytes = 32u << 20;
 // Leaves room for the columns beside the records.
 constexpr uint32_t kMaxWriterEvents = 1 << 19;
 constexpr size_t kRestoreFrameBytes = 1 << 20;

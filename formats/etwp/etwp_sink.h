@@ -22,6 +22,8 @@
 
 namespace etwpipe::etwp {
 
+constexpr uint32_t kMaxBlockBytes = 32u << 20;
+
 enum class Level : uint8_t { kFast, kDefault, kMax };
 
 enum class Layout : uint8_t {
@@ -39,8 +41,9 @@ struct EtwpSinkOptions {
   bool keep_paths = false;  ///< store the names of the source files
   /// Asked at the end for schemas to embed, as text; empty if there are none. Those the input carries go on anyway.
   std::function<std::string()> schemas;
-  OutputCheck check;         ///< of the finished file; not asked where it is streamed
-  uint32_t block_bytes = 0;  ///< bytes of records and annotations per block, at most 32 MiB; 0: what suits the level
+  OutputCheck check;  ///< of the finished file; not asked where it is streamed
+  uint32_t block_bytes =
+      0;  ///< bytes of records and annotations per block, at most kMaxBlockBytes; 0: what suits the level
   /// The .etl that is read, for its SHA-256. Without it the archive is not exact.
   std::shared_ptr<InputFile> original;
 };

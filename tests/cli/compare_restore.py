@@ -14,7 +14,7 @@ from samples import DATA, REPOSITORY, SAMPLES, SKIP_STATUS, Program, find_interp
 PROTO = REPOSITORY / "proto"
 LEVELS = ("fast", "default", "max")
 # What the traces made here must show between them: every encoding of blocks.
-ENCODINGS = set(range(1, 13))
+ENCODINGS = set(range(1, 14))
 
 
 def read_archive(archive, original, program):
@@ -37,10 +37,10 @@ def read_archive(archive, original, program):
 def check_all(program, recordings, folder):
     failed = 0
     used = set()
-    for number, recording in enumerate(recordings):
+    for number, (recording, options) in enumerate(recordings):
         archive = folder / "archive.etwp"
         level = LEVELS[number % len(LEVELS)]
-        program.output("run", "-q", "--force", recording, "-o", archive, "--level", level)
+        program.output("run", "-q", "--force", recording, "-o", archive, "--level", level, *options)
         found, encodings = read_archive(archive, recording, program)
         used |= encodings
         failed += len(found)
@@ -54,13 +54,13 @@ def check_all(program, recordings, folder):
 
 
 def generated(tracegen, folder):
-    """Traces of every scenario, each at two of the levels."""
-    for turn, size in enumerate(("1MiB", "2MiB")):
+    """Traces of every scenario, each at two of the levels; the second time in blocks small enough for a prefix."""
+    for turn, (size, options) in enumerate((("1MiB", ()), ("2MiB", ("--block-size", "64")))):
         for scenario in ("switches", "clr", "build", "mixed"):
             trace = folder / f"{scenario}-{size}.etl"
             subprocess.run([tracegen, "--size", size, "--seed", str(turn), "--scenario", scenario, "-o", trace],
                            check=True, capture_output=True)
-            yield trace
+            yield trace, options
 
 
 def main():
@@ -86,7 +86,7 @@ def main():
                 # Those with compressed buffers come back compressed anew; the largest takes a minute here.
                 info = program.json("info", "--format", "json", sample_path(sample))
                 if info["buffers"]["compressed"] == 0 and sample != "net.4.5.2.x64":
-                    recordings.append(sample_path(sample))
+                    recordings.append((sample_path(sample), ()))
         else:
             print(f"no test data at {DATA}: generated traces only")
         sys.exit(1 if check_all(program, recordings, folder) else 0)

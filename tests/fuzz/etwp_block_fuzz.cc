@@ -1,8 +1,10 @@
 // Takes any block apart, without frames and checksums in the way, and puts what came out into a block again: the
 // encoder must give every event back, whatever the layouts. Input: u16 length of a Dictionary, the Dictionary, a Block.
+// The bytes of the Dictionary are the prefix of a block that needs one.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -47,6 +49,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 
   etwp::Dictionary known;
   (void)known.Add(dictionary);
+  const auto* bytes = reinterpret_cast<const std::byte*>(text);
+  known.set_prefix(std::make_shared<std::vector<std::byte>>(bytes, bytes + dictionary_size));
   etwp::BlockNames names;
   if (etwp::FindNames(block, known, names)) return 0;
   etwp::DecodedBlock decoded;
@@ -80,6 +84,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                            row.cpu, ExtendedSize(kind, record, providers)});
   }
   etwp::BlockEncoder encoder;
+  encoder.set_prefix(names.prefix);
   v1::Block again;
   Require(encoder.Encode(events, 1, again).ok());
   etwp::BlockNames names_again;

@@ -106,14 +106,23 @@ def grouped(data, sizes):
     return b"".join(made)
 
 
+def inflate(pb, message, prefix=None):
+    """The content of columns. `prefix`: that of the first block."""
+    content = message.content
+    if message.compression == pb.Columns.COMPRESSION_ZSTD:
+        known = None
+        if pb.ENCODING_PREFIXED in message.encodings:
+            known = zstandard.ZstdCompressionDict(prefix, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
+        content = zstandard.ZstdDecompressor(dict_data=known).decompress(content)
+    require(len(content) == message.content_length, "content has its length")
+    return content
+
+
 class Columns:
     """The columns of a frame by (id, of)."""
 
-    def __init__(self, pb, message, sizes_of):
-        content = message.content
-        if message.compression == pb.Columns.COMPRESSION_ZSTD:
-            content = zstandard.decompress(content)
-        require(len(content) == message.content_length, "content has its length")
+    def __init__(self, pb, message, sizes_of, prefix=None):
+        content = inflate(pb, message, prefix)
         directory = pb.ColumnDirectory.FromString(content[:message.directory_length])
         at = message.directory_length
         self.columns = {}
@@ -403,10 +412,10 @@ def order_of_events(pb, block, columns):
     return merge(events, counts)
 
 
-def read_block(pb, block, all_kinds):
+def read_block(pb, block, all_kinds, prefix):
     """(cpu, instance id, record) of each event."""
     columns = Columns(pb, block.columns, {pb.COLUMN_PAYLOAD: pb.COLUMN_PAYLOAD_SIZE,
-                                          pb.COLUMN_TABLE: pb.COLUMN_TABLE_SIZE})
+                                          pb.COLUMN_TABLE: pb.COLUMN_TABLE_SIZE}, prefix)
     kinds = {number: all_kinds[number] for number in block.kinds}
     slots = {number: {slot.field: slot.offset for slot in kind.slots} for number, kind in kinds.items()}
     payloads = Payloads(pb, columns, kinds)
@@ -574,12 +583,17 @@ class Archive:
         self.encodings = set()  # that blocks name
         self.restores = []
         kinds = {0: pb.Kind()}
+        prefix = None
         for frame in frames(pb, data):
             if frame.HasField("dictionary"):
                 kinds.update((kind.number, kind) for kind in frame.dictionary.kinds)
             elif frame.HasField("block"):
                 self.encodings.update(frame.block.columns.encodings)
-                self.events += read_block(pb, frame.block, kinds)
+                self.events += read_block(pb, frame.block, kinds, prefix)
+                if frame.block.first_event == 0:
+                    prefix = inflate(pb, frame.block.columns)
+            elif frame.HasField("prefix"):
+                require(inflate(pb, frame.prefix) == prefix, "the copy of the first block's columns is one")
             elif frame.HasField("restore"):
                 self.restores.append(frame.restore)
             elif frame.HasField("trailer"):
