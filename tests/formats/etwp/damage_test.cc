@@ -247,7 +247,7 @@ TEST_F(PrefixedDamage, TheCopyStandsForALostFirstBlock) {
   const auto archive = OpenArchive();
   auto damaged = bytes_;
   Spoil(archive->index().blocks(0).frame(), damaged);
-  for (const size_t cut : {0, 1}) {
+  for (const size_t cut : {size_t{0}, size_t{1}}) {
     Diagnostics diagnostics;
     const auto content = Read(std::span(damaged).first(damaged.size() - cut), &diagnostics);
     ASSERT_TRUE(content.status.ok());
@@ -289,7 +289,7 @@ TEST_F(PrefixedDamage, WithoutBothEveryBlockSaysWhatItLacks) {
   auto damaged = bytes_;
   Spoil(archive->index().blocks(0).frame(), damaged);
   Spoil(archive->index().prefix(), damaged);
-  for (const size_t cut : {0, 1}) {
+  for (const size_t cut : {size_t{0}, size_t{1}}) {
     Diagnostics diagnostics;
     const auto content = Read(std::span(damaged).first(damaged.size() - cut), &diagnostics);
     ASSERT_TRUE(content.status.ok());

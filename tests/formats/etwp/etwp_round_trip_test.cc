@@ -118,7 +118,7 @@ TEST_F(RoundTrip, BatchesDoNotShowInTheFile) {
 TEST_F(RoundTrip, ThreadsDoNotShowInTheFile) {
   auto trace = MakeTrace(20'000, 6);
   // With blocks for themselves, and with a prefix.
-  for (const uint64_t buffers : {0, 100}) {
+  for (const uint64_t buffers : {uint64_t{0}, uint64_t{100}}) {
     trace.info.buffers = buffers;
     const auto write = [&](int threads) {
       auto options = Options(std::to_string(threads));
