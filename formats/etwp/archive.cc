@@ -51,7 +51,10 @@ Result<std::shared_ptr<Archive>> Archive::Open(std::shared_ptr<InputFile> file, 
   std::shared_ptr<Archive> archive(new Archive());
   archive->file_ = std::move(file);
   ETWPIPE_RETURN_IF_ERROR(archive->ReadFirstFrame(std::move(start)));
-  if (!archive->file_->sequential()) ETWPIPE_RETURN_IF_ERROR(archive->ReadEnd(diagnostics));
+  if (!archive->file_->sequential()) {
+    ETWPIPE_RETURN_IF_ERROR(archive->ReadEnd(diagnostics));
+    if (!archive->has_index_) ETWPIPE_RETURN_IF_ERROR(archive->ScanFrames());
+  }
   if (!archive->has_header_) {
     return Status::Input(fmt::format("{}: not readable as an archive: {}, and there is no second copy of its header",
                                      archive->file_->path(), archive->first_frame_fault_));
@@ -236,6 +239,22 @@ Status Archive::ReadDictionaries(Diagnostics* diagnostics) {
   return {};
 }
 
+// Without an index: what blocks need may stand behind them. Whoever walks over the frames tells of damage.
+Status Archive::ScanFrames() {
+  FrameWalker frames(*file_);
+  ReadFrame frame;
+  while (true) {
+    const auto more = frames.Next(frame, nullptr);
+    if (!more.ok()) return more.status();
+    if (!*more) break;
+    if (frame.body.has_dictionary()) (void)dictionary_.Add(frame.body.dictionary());
+    if (frame.body.has_prefix()) (void)TakePrefix(frame.body.prefix());
+  }
+  info_.embedded_schemas = dictionary_.schemas();
+  info_.annotations = dictionary_.annotations();
+  return {};
+}
+
 Status Archive::CheckUnread(Diagnostics* diagnostics) const {
   const auto check = [&](const auto& entries, std::string_view what, auto is_one) -> Status {
     for (const auto& entry : entries) {
@@ -259,7 +278,9 @@ Status Archive::CheckUnread(Diagnostics* diagnostics) const {
                               : Status();
 }
 
+// The first good one stays.
 bool Archive::TakePrefix(const v1::Columns& columns) {
+  if (dictionary_.prefix() != nullptr) return true;
   BlockPrefix prefix;
   if (MakePrefix(columns, prefix)) return false;
   dictionary_.set_prefix(std::move(prefix));
@@ -283,13 +304,7 @@ Status Archive::FindPrefix() {
     if (!taken.ok() || *taken || !index_.has_prefix()) return taken.status();
     return take(index_.prefix()).status();
   }
-  if (file_->sequential()) return {};
-  FrameWalker frames(*file_);
-  while (true) {
-    const auto more = frames.Next(frame, nullptr);
-    if (!more.ok() || !*more) return more.status();
-    if (frame.body.has_prefix() && TakePrefix(frame.body.prefix())) return {};
-  }
+  return {};
 }
 
 BlockWalker::BlockWalker(Archive& archive, Diagnostics* diagnostics)
@@ -370,6 +385,7 @@ Result<std::unique_ptr<ReadBlock>> BlockWalker::NextBySync(const SkipBlock& skip
           Report(DiagnosticId::kArchiveFrameBad, block->place, "a dictionary: " + fault);
         }
         break;
+      case v1::Frame::kPrefix: archive_.TakePrefix(body.prefix()); break;
       case v1::Frame::kTrailer: trailer_ = std::move(*body.mutable_trailer()); break;
       case v1::Frame::kBlock: {
         if (body.block().first_event() == 0) archive_.first_columns_ = body.block().columns();

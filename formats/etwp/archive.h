@@ -73,6 +73,7 @@ class Archive {
   Status ReadEnd(Diagnostics* diagnostics);
   Result<std::string> ReadIndex(const Tail& tail);
   Status ReadDictionaries(Diagnostics* diagnostics);
+  Status ScanFrames();
   bool TakePrefix(const v1::Columns& columns);
 
   std::shared_ptr<InputFile> file_;

@@ -24,10 +24,13 @@ std::optional<DecodeError> FindNames(const v1::Block& block, const Dictionary& d
   names.annotations.clear();
   names.prefix = nullptr;
   if (NeedsPrefix(block.columns())) {
+    if (block.first_event() == 0) {
+      return DecodeError{DiagnosticId::kArchiveFrameBad, "the first block needs the columns of another"};
+    }
     names.prefix = dictionary.prefix();
     if (names.prefix == nullptr) {
       return DecodeError{DiagnosticId::kArchiveFrameBad,
-                         "it needs the columns of the first block, which is missing or damaged, as is their copy"};
+                         "it needs the columns of the first block, and neither they nor their copy can be read so far"};
     }
   }
   for (const uint32_t number : block.kinds()) {
@@ -86,6 +89,7 @@ class BlockDecoder::Decoding {
     stopped_ = false;
     out_ = &out;
     events_ = block.events();
+    list_values_ = texts_ = 0;
     out.rows.clear();
     out.annotations.clear();
     if (auto error = CheckBlock()) return error;
@@ -319,9 +323,9 @@ class BlockDecoder::Decoding {
       note.list_sizes.assign(events_, 0);
       uint64_t total = 0;
       for (const uint64_t size : values) {
-        if (size > kMaxContent / 8) return false;
+        if (size > kMaxBlockListValues - list_values_) return false;
         total += size;
-        if (total > kMaxContent / 8) return false;
+        list_values_ += size;
       }
       if (!columns_.Numbers(v1::COLUMN_NOTE_LIST, number, total, note.lists)) return false;
       if (info.type == AnnotationType::kStringList && !ReadTexts(number, note.lists, note)) return false;
@@ -349,6 +353,8 @@ class BlockDecoder::Decoding {
       if (index >= indexes.size()) return false;
       count = std::max(count, index + 1);
     }
+    if (count > kMaxBlockTexts - texts_) return false;
+    texts_ += count;
     std::vector<uint64_t> sizes;
     std::span<const std::byte> bytes;
     if (!columns_.Numbers(v1::COLUMN_NOTE_TEXT_SIZE, number, count, sizes)) return false;
@@ -365,6 +371,8 @@ class BlockDecoder::Decoding {
   const BlockNames* names_ = nullptr;
   const Look* look_ = nullptr;
   bool stopped_ = false;
+  uint64_t list_values_ = 0;  // of the annotations so far
+  uint64_t texts_ = 0;
   DecodedBlock* out_ = nullptr;
   size_t events_ = 0;
   ColumnReader columns_;

@@ -22,6 +22,9 @@ namespace etwpipe::etwp {
 constexpr uint32_t kMaxBlockEvents = 1 << 20;
 /// Largest product of its events and its annotations.
 constexpr uint64_t kMaxBlockNotes = uint64_t{1} << 25;
+/// Largest number of values in all lists of its annotations, and of texts.
+constexpr uint64_t kMaxBlockListValues = uint64_t{1} << 23;
+constexpr uint64_t kMaxBlockTexts = uint64_t{1} << 22;
 
 /// A block taken apart again. Records stand 8-aligned in `bytes`, with at least 8 readable bytes after the last.
 struct DecodedBlock {

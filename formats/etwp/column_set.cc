@@ -18,6 +18,10 @@ constexpr size_t kMinCompressedPart = 4096;
 constexpr size_t kMinRows = 4;
 constexpr size_t kRowSample = 128 << 10;
 
+// A million columns: five numbers of at most three bytes each, but for the lengths.
+constexpr size_t kMaxDirectory = 16 << 20;
+constexpr int kMaxColumns = 1 << 20;
+
 constexpr size_t kLargeContent = 512 << 10;
 constexpr int kTableLog = 20;
 constexpr int kMinWindowLog = 10;  // zstd takes none below
@@ -205,6 +209,7 @@ std::optional<DecodeError> InflateColumns(const v1::Columns& columns, std::span<
   if (prefixed && prefix.empty()) return Bad("it needs a prefix where there is none");
   const size_t size = columns.content_length();
   if (size > kMaxContent) return Bad(fmt::format("it declares {} bytes of columns", size));
+  if (columns.directory_length() > kMaxDirectory) return Bad("its column directory is too long");
   if (columns.directory_length() > size) return Bad("its column directory is longer than its content");
   if (columns.compression() == v1::Columns::COMPRESSION_NONE) {
     if (columns.content().size() != size) return Bad("its content has another length than declared");
@@ -239,6 +244,7 @@ std::optional<DecodeError> ColumnReader::Open(const v1::Columns& columns, std::s
     return Bad("its column directory cannot be parsed");
   }
   const int count = directory.id_size();
+  if (count > kMaxColumns) return Bad("it has too many columns");
   if (directory.of_size() != count || directory.encoding_size() != count || directory.length_size() != count ||
       (directory.prediction_size() != count && directory.prediction_size() != 0)) {
     return Bad("its column directory is inconsistent");

@@ -18,6 +18,9 @@ constexpr uint32_t kMaxWriterEvents = 1 << 19;
 constexpr size_t kRestoreFrameBytes = 1 << 20;
 // The copy of the first block's columns costs what some fifteen blocks save by them.
 constexpr uint64_t kPrefixBlocks = 24;
+// Where the copy stands: behind so many blocks it is out of reach of what damages the first one, and a file that is cut
+// off or read as a stream has it.
+constexpr uint64_t kPrefixAfter = 4;
 constexpr int kIndexPartBlocks = 4096;
 constexpr int kIndexPartRestores = 16384;
 
@@ -374,8 +377,21 @@ Status EtwpSink::Write(SinkBlock& sink_block) {
     *block.entry.mutable_frame() = *written;
     if (hasher_) ETWPIPE_RETURN_IF_ERROR(hasher_->Advance(block.entry.record_bytes()));
     *index_.add_blocks() = std::move(block.entry);
+    if (blocks_ == kPrefixAfter) ETWPIPE_RETURN_IF_ERROR(WritePrefix());
   }
   if (index_.blocks_size() >= kIndexPartBlocks || index_.restores_size() >= kIndexPartRestores) return FlushIndexPart();
+  return {};
+}
+
+Status EtwpSink::WritePrefix() {
+  if (prefix_ == nullptr || prefix_entry_) return {};
+  v1::Frame frame;
+  *frame.mutable_prefix() = std::move(first_columns_);
+  const auto bytes = MakeFrame(frame);
+  if (!bytes.ok()) return bytes.status();
+  const auto written = AppendBytes(*bytes);
+  if (!written.ok()) return written.status();
+  prefix_entry_ = *written;
   return {};
 }
 
@@ -473,15 +489,8 @@ Status EtwpSink::Finish() {
     ETWPIPE_RETURN_IF_ERROR(append(frame, index_.mutable_statistics()));
   }
   frame.Clear();
-  if (prefix_ != nullptr && blocks_ > 1) {
-    *frame.mutable_prefix() = std::move(first_columns_);
-    const auto bytes = MakeFrame(frame);
-    if (!bytes.ok()) return bytes.status();
-    const auto written = AppendBytes(*bytes);
-    if (!written.ok()) return written.status();
-    *index_.mutable_prefix() = *written;
-    frame.Clear();
-  }
+  if (blocks_ > 1) ETWPIPE_RETURN_IF_ERROR(WritePrefix());
+  if (prefix_entry_) *index_.mutable_prefix() = *prefix_entry_;
   FillTrailer(*frame.mutable_trailer());
   ETWPIPE_RETURN_IF_ERROR(append(frame, index_.mutable_trailer()));
 

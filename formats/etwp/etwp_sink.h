@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -89,6 +90,7 @@ class EtwpSink : public Sink {
   Status NumberAnnotations(const EventChunk& chunk, uint32_t begin, uint32_t end);
   Result<v1::FrameEntry> Append(const v1::Frame& frame);
   Result<v1::FrameEntry> AppendBytes(std::span<const std::byte> frame);
+  Status WritePrefix();
   Status FlushIndexPart();
   Status CheckExact();
   void FillTrailer(v1::Trailer& trailer);
@@ -136,6 +138,7 @@ class EtwpSink : public Sink {
   // Write
   v1::Index index_;  // the part being filled
   std::vector<v1::FrameEntry> index_parts_;
+  std::optional<v1::FrameEntry> prefix_entry_;  // once it is written
   uint64_t blocks_ = 0;
   int64_t min_timestamp_ = 0;
   int64_t max_timestamp_ = 0;

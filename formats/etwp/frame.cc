@@ -1,6 +1,9 @@
 #include "formats/etwp/frame.h"
 
 #include <fmt/format.h>
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/wire_format_lite.h>
 #include <xxhash.h>
 #include <zstd.h>
 
@@ -32,6 +35,39 @@ Prefix LoadPrefix(const std::byte* bytes) {
   return {LoadAt<uint32_t>(bytes, 0), LoadAt<uint32_t>(bytes, 4), LoadAt<uint64_t>(bytes, 8)};
 }
 
+// Whether parsing makes at most `left` messages, strings and byte strings, which is taken off it. Each takes memory
+// however few bytes it has. Malformed bytes are the parser's business.
+bool HasFewParts(const google::protobuf::Descriptor& type, std::span<const std::byte> bytes, uint64_t& left) {
+  using google::protobuf::internal::WireFormatLite;
+  google::protobuf::io::CodedInputStream in(reinterpret_cast<const uint8_t*>(bytes.data()),
+                                            static_cast<int>(bytes.size()));
+  for (uint32_t tag = in.ReadTag(); tag != 0; tag = in.ReadTag()) {
+    if (WireFormatLite::GetTagWireType(tag) != WireFormatLite::WIRETYPE_LENGTH_DELIMITED) {
+      if (!WireFormatLite::SkipField(&in, tag)) return true;
+      continue;
+    }
+    uint32_t length = 0;
+    if (!in.ReadVarint32(&length)) return true;
+    const auto begin = static_cast<size_t>(in.CurrentPosition());
+    if (length > bytes.size() - begin) return true;
+    if (left == 0) return false;
+    --left;
+    const auto* field = type.FindFieldByNumber(WireFormatLite::GetTagFieldNumber(tag));
+    const auto* inner = field == nullptr ? nullptr : field->message_type();
+    if (inner != nullptr && !HasFewParts(*inner, bytes.subspan(begin, length), left)) return false;
+    in.Skip(static_cast<int>(length));
+  }
+  return true;
+}
+
+std::string Parse(std::span<const std::byte> bytes, v1::Frame& frame) {
+  uint64_t left = kMaxFrameParts;
+  if (bytes.size() > kMaxFrameParts && !HasFewParts(*v1::Frame::descriptor(), bytes, left)) {
+    return "its message has too many parts";
+  }
+  return frame.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) ? "" : "its message cannot be parsed";
+}
+
 // Puts the message that a packed frame holds in its place; the reason if there is none.
 std::string Unpack(v1::Frame& frame) {
   const std::string content = std::move(*frame.mutable_packed()->mutable_content());
@@ -44,7 +80,7 @@ std::string Unpack(v1::Frame& frame) {
   const size_t inflated = ZSTD_decompress(message.data(), message.size(), content.data(), content.size());
   if (ZSTD_isError(inflated) || inflated != length) return "its packed message does not inflate";
   v1::Frame inner;
-  if (!inner.ParseFromString(message)) return "its packed message cannot be parsed";
+  if (auto reason = Parse(std::as_bytes(std::span(message)), inner); !reason.empty()) return reason;
   if (inner.has_packed() || inner.has_block() || inner.has_restore() || inner.has_prefix())
     return "it packs what may not be packed";
   inner.set_magic(frame.magic());
@@ -57,7 +93,7 @@ std::string Unpack(v1::Frame& frame) {
 // Parses a body whose checksum is right; the reason if it is no message of ours.
 std::string ParseBody(std::span<const std::byte> body, v1::Frame& frame) {
   frame.Clear();
-  if (!frame.ParseFromArray(body.data(), static_cast<int>(body.size()))) return "its message cannot be parsed";
+  if (auto reason = Parse(body, frame); !reason.empty()) return reason;
   return frame.has_packed() ? Unpack(frame) : std::string();
 }
 

@@ -23,7 +23,8 @@ constexpr uint32_t kSyncWord = 0x50574589;
 
 constexpr size_t kFramePrefix = 16;  ///< sync word, length, checksum
 constexpr size_t kTailSize = 32;
-constexpr uint32_t kMaxContent = 64u << 20;  ///< inflated bytes of a frame's columns
+constexpr uint32_t kMaxContent = 64u << 20;    ///< inflated bytes of a frame's columns
+constexpr uint32_t kMaxFrameParts = 1u << 21;  ///< messages, strings and byte strings of a body, all levels together
 constexpr uint32_t kMaxFrameBody = kMaxContent + (4u << 20);
 
 /// The whole frame for `body`: prefix and serialised message. Fails if the body is too long for a frame.

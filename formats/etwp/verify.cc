@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bitset>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <unordered_map>
 
@@ -105,7 +106,7 @@ class Verifier {
     for (const auto& range : damage.ranges()) {
       frames_.Complain(fmt::format("{} (at {}, {} bytes)", range.reason, range.place.offset, range.place.length));
     }
-    CheckIndexEnd();
+    CheckPrefixAndIndexEnd();
     CheckCounts();
     CheckStatistics();
     return Findings();
@@ -131,10 +132,8 @@ class Verifier {
       if (task->frame.body.has_dictionary()) LookAtDictionary(task->frame);
       if (task->frame.body.has_block()) {
         const v1::Block& block = task->frame.body.block();
-        if (NeedsPrefix(block.columns()) && names_.prefix() == nullptr) {
-          ETWPIPE_RETURN_IF_ERROR(archive_.FindPrefix());
-          names_.set_prefix(archive_.dictionary().prefix());
-        }
+        if (block.first_event() == 0) first_columns_ = block.columns();
+        if (NeedsPrefix(block.columns())) ETWPIPE_RETURN_IF_ERROR(FindPrefix());
         task->error = FindNames(block, names_, task->names);
       }
       const bool costly = task->needs_decoding();
@@ -143,6 +142,19 @@ class Verifier {
       if (tasks.full()) look_at_first();
     }
     while (!tasks.empty()) look_at_first();
+    return {};
+  }
+
+  // That of the first block, or else the copy.
+  Status FindPrefix() {
+    needs_prefix_ = true;
+    if (names_.prefix() != nullptr) return {};
+    BlockPrefix prefix;
+    if (!first_columns_ || MakePrefix(*first_columns_, prefix)) {
+      ETWPIPE_RETURN_IF_ERROR(archive_.FindPrefix());
+      prefix = archive_.dictionary().prefix();
+    }
+    names_.set_prefix(std::move(prefix));
     return {};
   }
 
@@ -363,7 +375,11 @@ class Verifier {
     }
   }
 
-  void CheckIndexEnd() {
+  void CheckPrefixAndIndexEnd() {
+    const uint64_t prefixes = needs_prefix_ ? 1 : 0;
+    if (prefixes_ != prefixes) {
+      blocks_.Complain(fmt::format("{} good copies of the first one's columns instead of {}", prefixes_, prefixes));
+    }
     if (!archive_.has_index()) return;
     if (indexed_ != static_cast<uint64_t>(archive_.index().blocks_size())) {
       index_.Complain(
@@ -373,9 +389,8 @@ class Verifier {
       index_.Complain(
           fmt::format("it lists {} restore frames, there are {}", archive_.index().restores_size(), restore_frames_));
     }
-    const uint64_t prefixes = archive_.index().has_prefix() ? 1 : 0;
-    if (prefixes_ != prefixes) {
-      blocks_.Complain(fmt::format("{} good copies of the first one's columns instead of {}", prefixes_, prefixes));
+    if (archive_.index().has_prefix() != needs_prefix_) {
+      index_.Complain("it does not say rightly whether there is a copy of the first block's columns");
     }
     if (headers_ != 2) header_.Complain(fmt::format("{} good copies instead of 2", headers_));
     if (complete_ != 1) dictionary_.Complain(fmt::format("{} good complete copies instead of 1", complete_));
@@ -451,6 +466,8 @@ class Verifier {
   uint64_t indexed_ = 0;
   uint64_t restore_frames_ = 0;
   uint64_t prefixes_ = 0;
+  bool needs_prefix_ = false;
+  std::optional<v1::Columns> first_columns_;  // of the first block
   uint64_t buffers_ = 0;
   uint64_t restored_events_ = 0;
   std::vector<std::pair<uint64_t, uint64_t>> covered_;

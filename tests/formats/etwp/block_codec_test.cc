@@ -227,6 +227,39 @@ TEST_F(BlockCodec, ContradictionsAreErrors) {
   ExpectSame(trace.events, decoded);
 }
 
+// A few bytes can claim lists and texts without end.
+TEST(BlockDecoder, AnnotationsOfABlockAreBoundedTogether) {
+  const auto decode = [](AnnotationType type, size_t annotations, uint64_t values, uint64_t index) {
+    v1::Block block;
+    block.set_events(1);
+    block.add_kinds(kRawKind);
+    block.add_batch_events(1);
+    AnnotationInfo info;
+    info.type = type;
+    const Dictionary known;
+    BlockNames names{.kinds = {known.kind(kRawKind)}, .annotations = {}, .prefix = nullptr};
+    ColumnWriter writer;
+    for (uint32_t number = 1; number <= annotations; ++number) {
+      block.add_annotations(number);
+      names.annotations.push_back(&info);
+      writer.AddNumbers(v1::COLUMN_NOTE_PRESENT, number, std::vector<uint64_t>{1});
+      writer.AddNumbers(v1::COLUMN_NOTE_VALUE, number, std::vector<uint64_t>{values});
+      writer.AddNumbers(v1::COLUMN_NOTE_LIST, number, std::vector<uint64_t>{index});
+    }
+    Compressor compressor;
+    EXPECT_TRUE(writer.Finish(3, compressor, *block.mutable_columns()).ok());
+    DecodedBlock decoded;
+    return !DecodeBlock(block, names, decoded);
+  };
+  EXPECT_TRUE(decode(AnnotationType::kU64List, 2, kMaxBlockListValues / 2, 7));
+  EXPECT_FALSE(decode(AnnotationType::kU64List, 2, kMaxBlockListValues / 2 + 1, 7));
+  EXPECT_FALSE(decode(AnnotationType::kU64List, 3, kMaxBlockListValues / 2, 7));
+  EXPECT_FALSE(decode(AnnotationType::kU64List, 1, ~uint64_t{0}, 7));
+  EXPECT_TRUE(decode(AnnotationType::kStringList, 1, kMaxBlockTexts, kMaxBlockTexts - 1));
+  EXPECT_FALSE(decode(AnnotationType::kStringList, 1, kMaxBlockTexts + 1, kMaxBlockTexts));
+  EXPECT_FALSE(decode(AnnotationType::kStringList, 2, kMaxBlockTexts / 2 + 1, kMaxBlockTexts / 2));
+}
+
 TEST(RecordTemplate, SlotsOfADictionaryMustFit) {
   v1::Kind good;
   good.set_number(1);

@@ -106,6 +106,30 @@ TEST_F(ColumnSet, HugeDeclaredSizesAreRefusedBeforeAllocating) {
   EXPECT_TRUE(reader.Open(columns));
 }
 
+TEST_F(ColumnSet, MoreColumnsThanABlockCanHaveAreRefused) {
+  v1::ColumnDirectory directory;
+  for (uint32_t of = 0; of <= 1 << 20; ++of) {
+    directory.add_id(1);
+    directory.add_of(of);
+    directory.add_encoding(v1::ENCODING_BYTES);
+    directory.add_length(0);
+  }
+  v1::Columns columns;
+  columns.add_encodings(v1::ENCODING_BYTES);
+  const auto open = [&] {
+    *columns.mutable_content() = directory.SerializeAsString();
+    columns.set_directory_length(static_cast<uint32_t>(columns.content().size()));
+    columns.set_content_length(columns.directory_length());
+    return ColumnReader().Open(columns);
+  };
+  EXPECT_TRUE(open());
+  for (auto* list :
+       {directory.mutable_id(), directory.mutable_of(), directory.mutable_encoding(), directory.mutable_length()}) {
+    list->RemoveLast();
+  }
+  EXPECT_FALSE(open());
+}
+
 TEST_F(ColumnSet, EveryCutOfTheContentIsAnError) {
   writer_.AddNumbers(1, 0, std::vector<uint64_t>{1, 2, 3, 500, 70000});
   const auto good = Write();

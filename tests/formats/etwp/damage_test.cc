@@ -88,6 +88,15 @@ class PrefixedDamage : public Damage {
     EXPECT_TRUE(archive.ok());
     return *archive;
   }
+  // What `verify` says of one of its checks if it complains.
+  static std::string ErrorOf(std::span<const std::byte> bytes, std::string_view check) {
+    const MemoryFile memory(bytes);
+    const auto findings = *etwp::VerifyArchive(*memory.Open(), 1, nullptr);
+    for (const auto& finding : findings) {
+      if (finding.check == check && finding.level == VerifyFinding::Level::kError) return finding.text;
+    }
+    return {};
+  }
   // Both ends of the frame's body are changed.
   static void Spoil(const v1::FrameEntry& frame, std::vector<std::byte>& bytes) {
     bytes[frame.offset() + etwp::kFramePrefix] ^= std::byte{1};
@@ -254,6 +263,8 @@ TEST_F(PrefixedDamage, TheCopyStandsForALostFirstBlock) {
     EXPECT_EQ(content.events.size(), trace_.events.size() - archive->index().blocks(0).events());
     ExpectOnlyTrueEvents(content, cut);
     EXPECT_EQ(diagnostics.count(DiagnosticId::kArchiveFrameBad), 1u);
+    const std::string error = ErrorOf(std::span(damaged).first(damaged.size() - cut), "blocks");
+    EXPECT_TRUE(error.starts_with("the block at ") && error.ends_with(", not 0")) << error;
   }
 }
 
@@ -263,11 +274,30 @@ TEST_F(PrefixedDamage, ALostCopyCostsNothing) {
   Diagnostics diagnostics;
   EXPECT_TRUE(Read(damaged, &diagnostics).events == trace_.events);
   EXPECT_TRUE(diagnostics.entries().empty());
-  const MemoryFile memory(damaged);
-  const auto findings = *etwp::VerifyArchive(*memory.Open(), 1, nullptr);
-  const auto blocks =
-      std::find_if(findings.begin(), findings.end(), [](const auto& one) { return one.check == "blocks"; });
-  EXPECT_EQ(blocks->text, "0 good copies of the first one's columns instead of 1");
+  EXPECT_EQ(ErrorOf(damaged, "blocks"), "0 good copies of the first one's columns instead of 1");
+}
+
+TEST_F(PrefixedDamage, VerifyMissesTheCopy) {
+  std::vector<std::byte> changed = bytes_;
+  for (size_t i = 3; i < 20; ++i) {
+    changed = WithFrame(changed, i, [](v1::Frame& frame) {
+      if (frame.has_prefix()) frame.mutable_trailer();
+    });
+  }
+  EXPECT_TRUE(Read(changed, nullptr).events == trace_.events);
+  EXPECT_EQ(ErrorOf(changed, "blocks"), "0 good copies of the first one's columns instead of 1");
+}
+
+TEST_F(PrefixedDamage, TheFirstBlockNeedsNoOther) {
+  // Frame 0 is the header, 1 a dictionary, 2 the first block.
+  const auto changed = WithFrame(bytes_, 2, [](v1::Frame& frame) {
+    frame.mutable_block()->mutable_columns()->add_encodings(v1::ENCODING_PREFIXED);
+  });
+  Diagnostics diagnostics;
+  const auto content = Read(changed, &diagnostics);
+  EXPECT_LT(content.events.size(), trace_.events.size());
+  EXPECT_EQ(diagnostics.count(DiagnosticId::kArchiveFrameBad), 1u);
+  EXPECT_NE(ErrorOf(changed, "blocks").find("the first block needs the columns of another"), std::string::npos);
 }
 
 TEST_F(PrefixedDamage, AnIndexThatNamesAnotherCopyCostsNothing) {
@@ -276,11 +306,7 @@ TEST_F(PrefixedDamage, AnIndexThatNamesAnotherCopyCostsNothing) {
            [](v1::Index& i) { i.mutable_prefix()->set_length(0xFFFFFFFF); }}) {
     const auto lying = WithIndex(bytes_, change);
     EXPECT_TRUE(Read(lying, nullptr).events == trace_.events);
-    const MemoryFile memory(lying);
-    const auto findings = *etwp::VerifyArchive(*memory.Open(), 1, nullptr);
-    EXPECT_TRUE(std::any_of(findings.begin(), findings.end(), [](const VerifyFinding& finding) {
-      return finding.level == VerifyFinding::Level::kError && finding.check == "index";
-    }));
+    EXPECT_NE(ErrorOf(lying, "index"), "");
   }
 }
 
@@ -297,7 +323,8 @@ TEST_F(PrefixedDamage, WithoutBothEveryBlockSaysWhatItLacks) {
     EXPECT_GE(diagnostics.count(DiagnosticId::kArchiveFrameBad), static_cast<uint64_t>(archive->index().blocks_size()));
     const auto& ranges = diagnostics.ranges();
     EXPECT_TRUE(std::any_of(ranges.begin(), ranges.end(), [](const auto& range) {
-      return range.reason == "it needs the columns of the first block, which is missing or damaged, as is their copy";
+      return range.reason ==
+             "it needs the columns of the first block, and neither they nor their copy can be read so far";
     }));
   }
 }
@@ -371,12 +398,23 @@ TEST_F(Damage, UnknownEncodingMakesOneBlockUnreadable) {
   ExpectOnlyTrueEvents(content, 0);
 }
 
-TEST_F(Damage, LostDictionaryCostsTheBlocksThatNeedIt) {
+TEST_F(Damage, ALostDictionaryIsReplacedByTheCompleteOne) {
   const auto changed = WithFrame(bytes_, 1, [](v1::Frame& frame) { frame.mutable_dictionary()->Clear(); });
+  EXPECT_TRUE(Read(changed, nullptr).events == trace_.events);
+}
+
+TEST_F(Damage, LostDictionariesCostTheBlocksThatNeedThem) {
+  auto changed = bytes_;
+  for (size_t i = 0; i < 100; ++i) {
+    changed = WithFrame(changed, i, [&](v1::Frame& frame) {
+      if (frame.has_dictionary() && (i == 1 || frame.dictionary().complete())) frame.mutable_dictionary()->Clear();
+    });
+  }
   Diagnostics diagnostics;
   const auto content = Read(changed, &diagnostics);
   ASSERT_TRUE(content.status.ok());
   EXPECT_GT(diagnostics.count(DiagnosticId::kArchiveFrameBad), 0u);
+  EXPECT_LT(content.events.size(), trace_.events.size());
   ExpectOnlyTrueEvents(content, 0);
 }
 

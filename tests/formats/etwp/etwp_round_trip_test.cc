@@ -279,6 +279,48 @@ TEST_F(RoundTrip, AStreamThatEndsEarlySaysSo) {
   EXPECT_GT(diagnostics.count(DiagnosticId::kArchiveTruncated), 0u);
 }
 
+// The copy of what the others are compressed with comes some blocks later.
+TEST_F(RoundTrip, AStreamWithoutItsFirstBlockLosesAFew) {
+  auto trace = MakeTrace(20'000, 17);
+  trace.info.buffers = 100;
+  const auto options = Options("a.etwp");
+  ASSERT_TRUE(WriteArchive(trace, options).ok());
+  auto bytes = ReadBytes(options.path);
+  uint64_t lost = 0;
+  {
+    const auto archive = etwp::Archive::Open(*InputFile::Open(options.path), nullptr);
+    ASSERT_TRUE(archive.ok());
+    const v1::Index& index = (*archive)->index();
+    ASSERT_TRUE(index.has_prefix());
+    bytes[index.blocks(0).frame().offset() + etwp::kFramePrefix] ^= std::byte{1};
+    for (const auto& block : index.blocks()) {
+      if (block.frame().offset() < index.prefix().offset()) lost += block.events();
+    }
+    ASSERT_LT(lost, trace.events.size() / 3);
+  }
+  WriteBytes(folder_.File("damaged"), bytes);
+  const StandardInput input(folder_.File("damaged"));
+  Diagnostics diagnostics;
+  auto source = etwp::EtwpSource::Open(*InputFile::OpenStream(), {&diagnostics, {}});
+  ASSERT_TRUE(source.ok());
+  CollectSink sink;
+  ASSERT_TRUE(Execute(**source, sink, 1, &diagnostics).ok());
+  EXPECT_EQ(sink.events.size(), trace.events.size() - lost);
+}
+
+TEST_F(RoundTrip, AnnotationsAreKnownWithoutTheEnd) {
+  auto trace = MakeTrace(3'000, 18);
+  AddAnnotations(trace);
+  const auto options = Options("a.etwp");
+  ASSERT_TRUE(WriteArchive(trace, options).ok());
+  auto bytes = ReadBytes(options.path);
+  bytes.resize(bytes.size() - etwp::kTailSize);
+  WriteBytes(folder_.File("cut"), bytes);
+  const auto content = ReadArchive(folder_.File("cut"), nullptr);
+  EXPECT_EQ(content.info.annotations.size(), trace.annotations.size());
+  ExpectSameEvents(trace.events, content.events);
+}
+
 TEST_F(RoundTrip, ARunThatDropsIsNotExact) {
   const auto options = Options("a.etwp");
   Diagnostics diagnostics;

@@ -140,5 +140,22 @@ TEST(Frame, ReadByIndexChecksEverything) {
   EXPECT_NE(*etwp::ReadFrameAt(**file, 0, 3, frame), "");
 }
 
+// Each part of a message takes a hundred bytes of memory and two of the file, which compress to nothing.
+TEST(Frame, MessagesOfTooManyPartsAreNotBelieved) {
+  const auto read = [](uint32_t blocks, bool packed) {
+    v1::Frame body;
+    for (uint32_t i = 0; i < blocks; ++i) body.mutable_index()->add_blocks();
+    const auto made = packed ? etwp::MakePackedFrame(body) : etwp::MakeFrame(body);
+    EXPECT_TRUE(made.ok());
+    const MemoryFile memory(*made);
+    ReadFrame frame;
+    return *etwp::ReadFrameAt(**memory.Open(), 0, static_cast<uint32_t>(made->size()), frame);
+  };
+  for (const bool packed : {false, true}) {
+    EXPECT_EQ(read(etwp::kMaxFrameParts - 1, packed), "");  // the index is one, too
+    EXPECT_EQ(read(etwp::kMaxFrameParts, packed), "its message has too many parts");
+  }
+}
+
 }  // namespace
 }  // namespace etwpipe::test
