@@ -247,6 +247,7 @@ Status Archive::ScanFrames() {
     const auto more = frames.Next(frame, nullptr);
     if (!more.ok()) return more.status();
     if (!*more) break;
+    if (!has_header_ && frame.body.has_header()) ETWPIPE_RETURN_IF_ERROR(TakeHeader(frame.body.header()));
     if (frame.body.has_dictionary()) (void)dictionary_.Add(frame.body.dictionary());
     if (frame.body.has_prefix()) (void)TakePrefix(frame.body.prefix());
   }

@@ -360,12 +360,15 @@ TEST_F(Damage, LostEndStillGivesEveryEvent) {
 TEST_F(Damage, LostFirstFrameIsReplacedByItsCopy) {
   auto damaged = bytes_;
   for (size_t at = 20; at < 60; ++at) damaged[at] ^= std::byte{0xFF};
-  Diagnostics diagnostics;
-  const auto content = Read(damaged, &diagnostics);
-  ASSERT_TRUE(content.status.ok()) << content.status.message();
-  EXPECT_TRUE(content.events == trace_.events);
-  EXPECT_EQ(content.info.log_file_name, trace_.info.log_file_name);
-  EXPECT_EQ(diagnostics.count(DiagnosticId::kArchiveFrameBad), 1u);
+  // Also where the index is lost.
+  for (const size_t cut : {size_t{0}, size_t{1}}) {
+    Diagnostics diagnostics;
+    const auto content = Read(std::span(damaged).first(damaged.size() - cut), &diagnostics);
+    ASSERT_TRUE(content.status.ok()) << content.status.message();
+    EXPECT_TRUE(content.events == trace_.events);
+    EXPECT_EQ(content.info.log_file_name, trace_.info.log_file_name);
+    EXPECT_EQ(diagnostics.count(DiagnosticId::kArchiveFrameBad), 1u);
+  }
 }
 
 TEST_F(Damage, NewerFormatIsRefusedWithAClearMessage) {
