@@ -218,7 +218,7 @@ void BufferPacker::PackRecord(OpenBuffer& open, std::span<const std::byte> padde
                               int64_t timestamp, std::vector<std::unique_ptr<SinkBlock>>& blocks) {
   if (!open.builder->Fits(size)) {
     CloseBuffer(open, blocks);
-    open.builder = TakeBuilder();
+    OpenFor(open.cpu);
   }
   open.places.push_back({open.builder->used(), size});
   open.ids.push_back(id);

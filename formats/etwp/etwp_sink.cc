@@ -63,6 +63,7 @@ struct EtwpSink::Block : SinkBlock {
   RestoreBuffers restore;
   uint64_t first_buffer = 0;
 
+  BlockPrefix prefix;
   bool encoded = false;
   v1::Columns columns;  // of the first block, if others are to be compressed with them
   std::vector<std::byte> dictionary_frame;
@@ -208,6 +209,7 @@ Result<std::unique_ptr<EtwpSink::Block>> EtwpSink::CloseBlock() {
   block->parts = std::move(parts_);
   block->first_event = events_;
   block->fresh = std::move(fresh_);
+  block->prefix = prefix_;
   parts_.clear();
   fresh_.Clear();
   events_ += open_events_;
@@ -265,7 +267,7 @@ Status EtwpSink::Encode(SinkBlock& sink_block) const {
   const int level = ZstdLevel(options_.level);
   const Effort effort = options_.level == Level::kFast ? Effort::kEstimate : Effort::kTrial;
   worker->encoder.set_effort(effort);
-  worker->encoder.set_prefix(prefix_);
+  worker->encoder.set_prefix(block.prefix);
   worker->columns.numbers().set_effort(effort);
   v1::Frame& frame = worker->frame;
   frame.Clear();

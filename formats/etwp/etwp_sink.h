@@ -113,8 +113,8 @@ class EtwpSink : public Sink {
 
   // Cut
   bool wants_prefix_ = false;
-  v1::Columns first_columns_;  // of the first block; it and prefix_ are set before another block is closed
-  BlockPrefix prefix_;
+  BlockPrefix prefix_;         // null until the first block is closed
+  v1::Columns first_columns_;  // of that block, until their copy is written
   DictionaryWriter dictionary_;
   StatisticsBuilder statistics_;
   v1::Dictionary fresh_;  // entries that the open block uses first

@@ -62,6 +62,7 @@ bool HasFewParts(const google::protobuf::Descriptor& type, std::span<const std::
 
 std::string Parse(std::span<const std::byte> bytes, v1::Frame& frame) {
   uint64_t left = kMaxFrameParts;
+  // A part takes two bytes at least.
   if (bytes.size() > kMaxFrameParts && !HasFewParts(*v1::Frame::descriptor(), bytes, left)) {
     return "its message has too many parts";
   }
